@@ -11,8 +11,9 @@ import (
 
 // Passes makes the files of passes for Apple Wallet.
 type Passes struct {
-	Issuer   *x509.Certificate // of the certificates of shops
-	pictures apple.Cache       // which has nothing about holders
+	Issuer     *x509.Certificate // of the certificates of shops
+	pictures   apple.Cache
+	signatures apple.Cache
 }
 
 // File returns the signed file of a pass whose shop has a certificate. logo returns the logo of the program, if it has one.
@@ -29,7 +30,8 @@ func (s *Passes) File(p *store.Pass, logo func() ([]byte, error)) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	return apple.File(ApplePass(p), pictures, apple.Signer{Certificate: certificate, Key: key, Intermediate: s.Issuer}, time.Now())
+	signer := apple.Signer{Certificate: certificate, Key: key, Intermediate: s.Issuer, Signatures: &s.signatures}
+	return apple.File(ApplePass(p), pictures, signer, time.Now())
 }
 
 // appleLook returns how the pictures of a pass look. Those of a pass that has ended show nothing of the card.

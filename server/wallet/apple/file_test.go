@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -69,7 +70,7 @@ func (a authority) signer(extension, user, team string, change func(*x509.Certif
 	if change != nil {
 		change(c)
 	}
-	return Signer{a.issue(c, a.intermediate), a.key, a.intermediate}
+	return Signer{Certificate: a.issue(c, a.intermediate), Key: a.key, Intermediate: a.intermediate}
 }
 
 // reader returns a phone that trusts the authority.
@@ -121,7 +122,7 @@ func stampPass() Pass {
 	}
 }
 
-func (l Look) pictures(t testing.TB) Pictures {
+func (l Look) pictures(t testing.TB) Files {
 	return require.Must(new(Cache).Pictures(l, readLogo))
 }
 
@@ -173,6 +174,31 @@ func BenchmarkFile(b *testing.B) {
 	for b.Loop() {
 		pictures := require.Must(c.Pictures(warm, readLogo))
 		require.Must(File(stampPass(), pictures, signer, time.Now()))
+	}
+}
+
+// TestSignaturesAreKept checks that a pass that is the same is signed once in a day.
+func TestSignaturesAreKept(t *testing.T) {
+	a := testAuthority()
+	signer := a.signer(testPassType, testPassType, team, nil)
+	signer.Signatures = new(Cache)
+	at := time.Now()
+	file := func() []byte { return require.Must(File(stampPass(), warm.pictures(t), signer, at)) }
+	first := file()
+	signer.Key = require.Must(rsa.GenerateKey(rand.Reader, 2048)) // makes other signatures
+	if !bytes.Equal(first, file()) {
+		t.Error("a pass was signed twice")
+	}
+	at = at.AddDate(0, 0, 1)
+	nextDay := file()
+	signer.Certificate = a.signer(testPassType, testPassType, team, nil).Certificate
+	if bytes.Equal(first, nextDay) || bytes.Equal(nextDay, file()) {
+		t.Error("a pass was not signed again on another day, or with another certificate")
+	}
+	for _, files := range signer.Signatures.kept {
+		if len(files) != 1 || files["signature"] == nil {
+			t.Errorf("the files %q are kept", slices.Collect(maps.Keys(files)))
+		}
 	}
 }
 

@@ -109,7 +109,7 @@ func Date(t time.Time) string {
 }
 
 // files returns the files of a pass that hold texts, by name.
-func (p Pass) files() (map[string][]byte, error) {
+func (p Pass) files() (Files, error) {
 	p.FormatVersion = 1
 	p.ExpirationDate = p.ExpirationDate.Truncate(time.Second)
 	p.Locations = slices.DeleteFunc(slices.Clone(p.Locations), func(l Location) bool { return l.Latitude == 0 && l.Longitude == 0 })
@@ -118,7 +118,7 @@ func (p Pass) files() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{"pass.json": content}
+	files := Files{"pass.json": content}
 	for language, texts := range p.Texts {
 		if len(texts) > 0 {
 			files[language+".lproj/pass.strings"] = stringsFile(texts)

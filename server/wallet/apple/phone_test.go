@@ -147,7 +147,7 @@ var testSigner = sync.OnceValue(func() Signer { return testAuthority().signer(te
 // pack returns the pass file of files that are valid or not.
 func pack(t *testing.T, files map[string][]byte, s Signer) []byte {
 	t.Helper()
-	require.NoError(t, s.complete(files))
+	require.NoError(t, s.complete(files, time.Now()))
 	return require.Must(archive(files))
 }
 
@@ -236,7 +236,7 @@ func TestPhoneRefusesSignatures(t *testing.T) {
 		for _, name := range []string{"icon.png", "icon@2x.png"} {
 			files[name] = warm.pictures(t)[name]
 		}
-		require.NoError(t, c.signer.complete(files))
+		require.NoError(t, c.signer.complete(files, time.Now()))
 		c.edit(files)
 		file, _ := archive(files)
 		if _, err := a.reader().Read(file); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -273,7 +273,7 @@ func TestPhoneRefusesArchives(t *testing.T) {
 // FuzzPhone reads pass files and strings files of any content.
 func FuzzPhone(f *testing.F) {
 	icon := warm.pictures(f)["icon.png"]
-	file := require.Must(File(stampPass(), Pictures{"icon.png": icon}, testSigner(), time.Now()))
+	file := require.Must(File(stampPass(), Files{"icon.png": icon}, testSigner(), time.Now()))
 	f.Add(file, "Stamps", "Free \"flat\\white\"\n\t\r")
 	f.Fuzz(func(t *testing.T, file []byte, key, text string) {
 		if p, err := testAuthority().reader().Read(file); err == nil {

@@ -33,19 +33,19 @@ type Look struct {
 	Band            bool    // without stamps, the strip is a band in the colour of the program; otherwise there is none
 }
 
-// maxCached is the number of bytes of pictures from which on a cache forgets all of them.
+// maxCached is the number of bytes of files from which on a cache forgets all of them.
 const maxCached = 32 << 20
 
-// Cache draws pictures and keeps them. Its zero value is empty.
+// Cache keeps pictures and signatures, which have nothing about holders. Its zero value is empty.
 type Cache struct {
 	mu   sync.Mutex
-	kept map[string]Pictures
+	kept map[string]Files
 	size int // of kept, in bytes
 }
 
 // Pictures returns the icon, the logo and, if there are stamps or a band, the strip. logo is called if there is a logo and the
 // pictures are not in the cache; it returns a PNG.
-func (c *Cache) Pictures(l Look, logo func() ([]byte, error)) (Pictures, error) {
+func (c *Cache) Pictures(l Look, logo func() ([]byte, error)) (Files, error) {
 	l.Stamps = min(l.Stamps, l.Total)
 	marks := l
 	marks.Stamps, marks.Total, marks.Prizes, marks.Band = 0, 0, nil, false
@@ -63,31 +63,41 @@ func (c *Cache) Pictures(l Look, logo func() ([]byte, error)) (Pictures, error) 
 }
 
 // get returns pictures from the cache, or draws them.
-func (c *Cache) get(l Look, logo func() ([]byte, error), draw func(*painter) (Pictures, error)) (Pictures, error) {
-	key := fmt.Sprint(l)
+func (c *Cache) get(l Look, logo func() ([]byte, error), draw func(*painter) (Files, error)) (Files, error) {
+	return c.keep(fmt.Sprint(l), func() (Files, error) {
+		painter, err := newPainter(l, logo)
+		if err != nil {
+			return nil, err
+		}
+		return draw(painter)
+	})
+}
+
+// keep returns the files that the cache has for a key, or else creates and keeps them. A nil cache has none.
+func (c *Cache) keep(key string, create func() (Files, error)) (Files, error) {
+	if c == nil {
+		return create()
+	}
 	c.mu.Lock()
-	p, ok := c.kept[key]
+	files, ok := c.kept[key]
 	c.mu.Unlock()
 	if ok {
-		return p, nil
+		return files, nil
 	}
-	painter, err := newPainter(l, logo)
+	files, err := create()
 	if err != nil {
-		return nil, err
-	}
-	if p, err = draw(painter); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.kept == nil || c.size > maxCached {
-		c.kept, c.size = map[string]Pictures{}, 0
+		c.kept, c.size = map[string]Files{}, 0
 	}
-	c.kept[key] = p
-	for _, picture := range p {
-		c.size += len(picture)
+	c.kept[key] = files
+	for _, file := range files {
+		c.size += len(key) + len(file)
 	}
-	return p, nil
+	return files, nil
 }
 
 // painter draws the pictures of a look.
@@ -121,8 +131,8 @@ func newPainter(l Look, read func() ([]byte, error)) (*painter, error) {
 }
 
 // marks returns the icon and the logo.
-func (p *painter) marks() (all Pictures, err error) {
-	all = Pictures{}
+func (p *painter) marks() (all Files, err error) {
+	all = Files{}
 	for ending, scale := range scales {
 		if all["icon"+ending], err = logo.Icon(iconSide*scale, p.Brand, p.OnBrand, p.logo); err != nil {
 			return nil, err

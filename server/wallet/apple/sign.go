@@ -21,14 +21,15 @@ type Signer struct {
 	Certificate  *x509.Certificate // of the pass type
 	Key          *rsa.PrivateKey
 	Intermediate *x509.Certificate // that issued Certificate
+	Signatures   *Cache            // nil: each file is signed anew
 }
 
-// Pictures are the pictures of a pass as PNG, by file name.
-type Pictures map[string][]byte
+// Files are files of a pass, by name.
+type Files map[string][]byte
 
-// File returns a pass file (.pkpass). It is an error if the certificate is not valid at the time at, since no phone
+// File returns a pass file (.pkpass) with pictures. It is an error if the certificate is not valid at the time at, since no phone
 // would take the pass. The signature itself has the time of the computer's clock.
-func File(p Pass, pictures Pictures, s Signer, at time.Time) ([]byte, error) {
+func File(p Pass, pictures Files, s Signer, at time.Time) ([]byte, error) {
 	if at.Before(s.Certificate.NotBefore) || at.After(s.Certificate.NotAfter) {
 		return nil, fmt.Errorf("the certificate of the pass type is valid from %s to %s",
 			s.Certificate.NotBefore.Format(time.DateOnly), s.Certificate.NotAfter.Format(time.DateOnly))
@@ -38,20 +39,27 @@ func File(p Pass, pictures Pictures, s Signer, at time.Time) ([]byte, error) {
 		return nil, err
 	}
 	maps.Copy(files, pictures)
-	if err = s.complete(files); err != nil {
+	if err = s.complete(files, at); err != nil {
 		return nil, err
 	}
 	return archive(files)
 }
 
-// complete adds the manifest and the signature to the files of a pass.
-func (s Signer) complete(files map[string][]byte) (err error) {
+// complete adds the manifest and the signature to the files of a pass. A signature is kept for a day, since its time was wrong if the
+// clock was.
+func (s Signer) complete(files Files, at time.Time) error {
 	sums := map[string]string{}
 	for name, content := range files {
 		sums[name] = fmt.Sprintf("%x", sha1.Sum(content))
 	}
-	files["manifest.json"], _ = json.Marshal(sums) // texts have no error
-	files["signature"], err = s.sign(files["manifest.json"])
+	manifest, _ := json.Marshal(sums) // texts have no error
+	files["manifest.json"] = manifest
+	key := at.Format(time.DateOnly) + string(manifest) + string(s.Certificate.Raw)
+	signature, err := s.Signatures.keep(key, func() (Files, error) {
+		signature, err := s.sign(manifest)
+		return Files{"signature": signature}, err
+	})
+	maps.Copy(files, signature)
 	return err
 }
 
