@@ -69,7 +69,7 @@ func (p *Pages) Mount(r *httprouter.Router) {
 // tillPage is the data of the page.
 type tillPage struct {
 	web.Frame
-	Config string // JSON of config
+	Config config
 	Sheet  string // path of the stylesheet
 	Icon   string // path of the icon that iOS shows
 	Icons  []string
@@ -98,19 +98,14 @@ func (p *Pages) showTill(w http.ResponseWriter, r *http.Request, _ httprouter.Pa
 		Sheet: assets().Path("till.css"),
 		Icon:  assets().Path("icon_ios.png"),
 		Icons: icons,
+		Config: config{
+			Lang:   print.Lang(),
+			Texts:  translations(print),
+			Worker: assets().Path("worker.js"),
+			Reader: assets().Path("zxing_reader.js"),
+			Wasm:   assets().Path("zxing_reader.wasm"),
+		},
 	}
-	raw, err := json.Marshal(config{
-		Lang:   print.Lang(),
-		Texts:  translations(print),
-		Worker: assets().Path("worker.js"),
-		Reader: assets().Path("zxing_reader.js"),
-		Wasm:   assets().Path("zxing_reader.wasm"),
-	})
-	if err != nil {
-		p.Kernel.AnswerError(w, err)
-		return
-	}
-	page.Config = string(raw)
 	if sent := r.CookiesNamed(kernel.DeviceCookieName(p.Hosts.URLOf(r))); len(sent) == 1 && kernel.IsDeviceToken(sent[0].Value) {
 		http.SetCookie(w, kernel.DeviceCookie(p.Hosts.URLOf(r), sent[0].Value))
 	}

@@ -198,7 +198,7 @@ func (p *Page) posterFaults(font string) []string {
 func (p *Page) decoded(picture string) string {
 	p.t.Helper()
 	return eval[string](p, `async picture => {
-		const config = JSON.parse(document.getElementById('till').dataset.config)
+		const config = JSON.parse(document.getElementById('config').textContent)
 		if (!window.ZXingWASM) {
 			await new Promise((done, failed) => {
 				const script = document.createElement('script')

@@ -1,5 +1,5 @@
 // What the other modules build the page with: elements, icons, texts and dialogs.
-export const config = JSON.parse(document.getElementById("till").dataset.config);
+export const config = JSON.parse(document.getElementById("config").textContent);
 
 const plural = new Intl.PluralRules(config.lang);
 
