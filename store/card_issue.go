@@ -26,11 +26,9 @@ func (tx *Tx) IssueCard(a Access, programID string, f CardFields, source string)
 
 // CounterFields is the body of issuing a card at a till.
 type CounterFields struct {
-	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" format:"line"`
-	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
+	HolderFields
 	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" format:"line" doc:"One live card per program."`
-	PhoneField
-	AmountCents Opt[int64] `json:"amount_cents" min:"1" max:"100000000" doc:"With what a prepaid card begins; without it, with the program's initial_balance_cents. Other programs do not take it. No reversal takes it back: archive the card."`
+	AmountCents Opt[int64]  `json:"amount_cents" min:"1" max:"100000000" doc:"With what a prepaid card begins; without it, with the program's initial_balance_cents. Other programs do not take it. No reversal takes it back: archive the card."`
 	Once
 }
 

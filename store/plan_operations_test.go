@@ -431,6 +431,9 @@ func runTillActions(f *fixture) {
 		return tx.HandOver(k.device, c), err
 	})
 	card := issued.ID
+	must(f, func(tx *Tx) (CardDetail, error) {
+		return tx.SetHolder(k.device, card, HolderFields{HolderName: set("Ada"), PhoneField: PhoneField{set("+390612345678")}})
+	})
 	row := k.stamped(card, 12).Transaction.ID
 	k.reversed(row)
 	k.stamped(card, 13)

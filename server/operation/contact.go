@@ -76,6 +76,20 @@ var ConnectCode = declare(kernel.Operation{
 	}),
 })
 
+// SetHolder gives a card at a till its holder.
+var SetHolder = declare(kernel.Operation{
+	ID:    "setHolder",
+	Group: cards,
+	Title: "Give a card its holder",
+	Doc: "Of a card that nobody has yet, such as a printed one. A card that is installed, or has a name, an email or a phone number, is a " +
+		"conflict, unless its holder is the same.",
+	Callers: device,
+	Codes:   refusals,
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.HolderFields) (store.CardDetail, error) {
+		return tx.SetHolder(c.Till(), c.Param("code"), f)
+	}),
+})
+
 // CloseDataRequest closes what the holder of a card has asked the shop for.
 var CloseDataRequest = declare(kernel.Operation{
 	ID:      "closeDataRequest",

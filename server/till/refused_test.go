@@ -18,6 +18,7 @@ func samples(prize string) map[string]fields {
 		"issueCardAtCounter": {}, "stampCard": {"count": 1}, "redeemPrize": {"prize_id": prize}, "topUpCard": {"amount_cents": 100},
 		"spendFromCard": {"amount_cents": 100}, "useCard": {}, "reverseTransaction": {},
 		"connectCode":      {"code": "4006381333931"},
+		"setHolder":        {"holder_name": "Ada"},
 		"openStaffSession": {"staff_id": "stf_none", "pin": "1234"}, "closeStaffSession": {},
 	}
 }

@@ -36,6 +36,7 @@ func Routes() []kernel.Route {
 		write("/cards/:code/spends", operation.SpendFromCard),
 		write("/cards/:code/uses", operation.UseCard),
 		write("/cards/:code/codes", operation.ConnectCode),
+		write("/cards/:code/holder", operation.SetHolder),
 		write("/transactions/:id/reversal", operation.ReverseTransaction),
 	}
 }

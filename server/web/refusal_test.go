@@ -250,7 +250,7 @@ var notOnPages = map[string][]string{
 		"The program has amounts in %s, and the other shop's currency is %s: make the program there by hand.",
 	},
 	"for scripts of pages, which have a sentence for each code (server/tillpage/assets/refusals.js) or try again": {
-		"The card has %d codes of earlier cards, which is the maximum.",
+		"The card has %d codes of earlier cards, which is the maximum.", "The card has a holder already.",
 		"The code of an earlier card takes a prize or money only where staff sign in or the location asks for its PIN. Set a PIN for " +
 			"the location, sign in, or use the card's own code.",
 		"A prize of this threshold was redeemed already.",

@@ -205,7 +205,8 @@ func (c *card) write(a *application, tx *store.Tx) (string, error) {
 	} else {
 		var at store.Till
 		tx.Actor, at = a.till(c.counter)
-		fields := store.CounterFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef}
+		holder := store.HolderFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail}
+		fields := store.CounterFields{HolderFields: holder, ExternalRef: f.ExternalRef}
 		out, err = tx.IssueAtCounter(at, program, fields)
 		if err == nil && f.ExpiresAt.Set { // tills cannot set it
 			_, err = tx.UpdateCard(a.access(c), out.ID, store.CardPatch{ExpiresAt: f.ExpiresAt})

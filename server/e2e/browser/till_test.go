@@ -469,3 +469,33 @@ func (p *Page) waitForWorker() {
 		return kept, err
 	})
 }
+
+// TestTillEntersHolder gives a printed card its customer, after a phone number that the server does not accept.
+func TestTillEntersHolder(t *testing.T) {
+	s := start(t)
+	card := s.Issue(s.ProgramIDs["standard"], nil)
+	_, short := codesOf(s, card)
+	for _, view := range []View{{Width: 390}, {Width: 1024, Dark: true}} {
+		p := openTill(t, s, view)
+		p.scan(short)
+		p.Wait("0 of 10 stamps")
+		p.ShootAs(fmt.Sprint("till-printed-", view.Width))
+		p.Press("Enter the customer")
+		p.Fill("Name of the customer", "Grace Hopper")
+		p.Fill("Phone number", "12")
+		p.Press("Save")
+		p.Wait("Enter a phone number as it is dialled here")
+		p.CheckNow()
+		p.ShootAs(fmt.Sprint("till-holder-", view.Width))
+		p.Fill("Phone number", "+39 06 1234 5678")
+		p.Press("Save")
+		p.Wait("The customer was saved.", "Grace Hopper")
+		if strings.Contains(p.Text(), "Enter the customer") {
+			t.Error("the page asks again for the customer")
+		}
+		p.CheckNow()
+		p.ExpectProblems() // 400
+		card = s.Issue(s.ProgramIDs["standard"], nil)
+		_, short = codesOf(s, card)
+	}
+}

@@ -40,6 +40,9 @@ export function obstacle({ card, program }, me) {
   return "";
 }
 
+// isUnused reports whether a card was never presented and says of no holder, as one that was printed.
+export const isUnused = ({ card }) => card.status === "invited" && !card.holder_name && !card.holder_email;
+
 // face returns the card as it is shown.
 export function face(lookup) {
   const { card, program, prizes } = lookup;

@@ -1,10 +1,11 @@
-// Issuing a card, and connecting a card with the code of an earlier one.
-import { NoAnswer } from "./api.js";
+// Issuing a card, giving a printed one its holder, and connecting a card with the code of an earlier one.
+import { NoAnswer, call } from "./api.js";
 import { askCard, confirmCard, putCode, sentenceOfCode } from "./connect.js";
 import { button, money, t } from "./dom.js";
 import { soundRefusal, soundSuccess } from "./feedback.js";
 import { clearMessages, show } from "./messages.js";
-import { askNewCard, showInstallCode } from "./newcard.js";
+import { askCustomer, askNewCard, showInstallCode } from "./newcard.js";
+import { noAnswer, sentenceOf } from "./refusals.js";
 
 // issuing returns what the page does then. till is the page.
 export function issuing(till) {
@@ -34,6 +35,38 @@ export function issuing(till) {
     await till.openCard(issued.id, { issued });
   }
 
+  // name gives the card that is shown its holder. It asks again for what the server does not accept.
+  async function name() {
+    const to = till.path("holder");
+    const { program } = till.lookup;
+    for (let refused; ; ) {
+      const fields = await askCustomer(program, t("Save"), refused);
+      if (!fields || !Object.keys(fields).length) return;
+      const faults = await putHolder(to, fields);
+      if (!faults?.length) return;
+      clearMessages();
+      refused = { fields, faults };
+    }
+  }
+
+  // putHolder gives a card its holder and says what came of it. It returns the faults that the server has found. A
+  // repetition changes nothing.
+  const putHolder = (to, fields) =>
+    till.alone(async () => {
+      try {
+        if (!(await till.signedIn(() => call("POST", to, fields)))) return undefined;
+        soundSuccess();
+        show("good", t("The customer was saved."));
+        await till.load().catch(() => {});
+      } catch (error) {
+        soundRefusal();
+        if (error.details?.length) return error.details;
+        if (!(error instanceof NoAnswer)) show("bad", error.code === "conflict" ? t("The card has a customer already. A manager can change that in the dashboard.") : sentenceOf(error.code));
+        else show("bad", noAnswer(), { more: [button(t("Ask again"), () => putHolder(to, fields), { iconName: "refresh" })] });
+      }
+      return undefined;
+    });
+
   // connect asks for a card and connects it with the code of an earlier one.
   async function connect(foreign) {
     const chosen = await askCard(foreign, !!till.me?.staff?.length);
@@ -58,5 +91,5 @@ export function issuing(till) {
       }
     });
 
-  return { issue, handOver, connect };
+  return { issue, name, handOver, connect };
 }

@@ -22,7 +22,7 @@ export async function askNewCard(programs, refused) {
 }
 
 // askCustomer asks who the customer is. Everything may be empty.
-const askCustomer = (program, action, refused) =>
+export const askCustomer = (program, action, refused) =>
   ask(program.name, (close) => {
     const field = (name, label, props) => {
       const fault = refused?.faults.some((f) => f.field === name) && faultOf(name);
@@ -46,7 +46,7 @@ const askCustomer = (program, action, refused) =>
       field("holder_name", t("Name of the customer, if wanted"), { maxlength: 200, enterkeyhint: "next" }),
       field("holder_email", t("Email, if wanted"), { type: "email", maxlength: 254, enterkeyhint: "next" }),
       field("phone", t("Phone number, if wanted"), { type: "tel", maxlength: 64, enterkeyhint: "done" }),
-      h("button.button.primary.huge", { type: "submit", autofocus: !refused }, icon("plus"), h("span", null, action)),
+      h("button.button.primary.huge", { type: "submit", autofocus: !refused }, icon("check"), h("span", null, action)),
     );
   });
 

@@ -174,6 +174,7 @@ function close() {
 function draw(written) {
   setView("card", written);
   const actions = cards.actions(lookup, me, acts, written ? "big" : "primary.huge");
+  if (cards.isUnused(lookup) && !cards.obstacle(lookup, me)) actions.push(button(t("Enter the customer"), name, { kind: "big", iconName: "user" }));
   stage.replaceChildren(cards.face(lookup), h("div.act", null, written ? [next("primary.huge"), ...actions] : [...actions, next()]));
   (stage.querySelector(".huge") || stage.querySelector("h2")).focus({ preventScroll: true });
 }
@@ -281,10 +282,10 @@ const till = {
   get lookup() {
     return lookup;
   },
-  ...{ path, owner, openCard, findCard, perform, alone, signedIn },
+  ...{ path, owner, openCard, load, findCard, perform, alone, signedIn },
 };
 const acts = actsOf(till);
-const { issue, handOver, connect } = issuing(till);
+const { issue, name, handOver, connect } = issuing(till);
 
 async function findCard() {
   if (!session.token && !(await signIn(me))) return undefined;

@@ -1,0 +1,37 @@
+package store
+
+// HolderFields are what a till says of the holder of a card.
+type HolderFields struct {
+	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" format:"line"`
+	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
+	PhoneField
+}
+
+// SetHolder gives a card without a holder, such as a printed one, its holder. A card that is installed, or has a name, an email or a
+// phone number, is refused with conflict, unless its holder is the same.
+func (tx *Tx) SetHolder(till Till, text string, f HolderFields) (d CardDetail, err error) {
+	var patch HolderContactPatch
+	patch.Phone = f.Phone
+	contact, faults := patch.apply(HolderContact{}, tx.cachedShop(till.Shop).CountryCode)
+	if faults != nil {
+		return d, Invalid(faults...)
+	}
+	chain, err := tx.chainForAction(till, text, Once{}, programTypes...)
+	if err != nil {
+		return d, err
+	}
+	c, a := chain.instances[0], Access{Shop: till.Shop}
+	type holder struct{ name, email, phone Null[string] }
+	have := holder{c.HolderName, c.HolderEmail, tx.contact(chain.first.key).Phone}
+	want := holder{f.HolderName.Value(), f.HolderEmail.Value(), contact.Phone}
+	if have == want {
+		return tx.cardDetail(a, c.ID)
+	}
+	if have != (holder{}) || c.InstalledAt.Valid {
+		return d, refuse(Conflict, "The card has a holder already.")
+	}
+	if d, err = tx.UpdateCard(a, c.ID, CardPatch{HolderName: f.HolderName, HolderEmail: f.HolderEmail}); err == nil {
+		_, err = tx.UpdateHolderContact(a, c.ID, patch)
+	}
+	return d, err
+}
