@@ -53,13 +53,30 @@ func (c *Cache) Pictures(l Look, logo func() ([]byte, error)) (Files, error) {
 	if err != nil || l.Total == 0 && !l.Band {
 		return drawn, err
 	}
-	strips, err := c.get(l, logo, (*painter).strips)
+	strips, err := c.get(l, func() ([]byte, error) { return c.smallLogo(l.LogoHash, logo) }, (*painter).strips)
 	if err != nil {
 		return nil, err
 	}
 	all := maps.Clone(drawn)
 	maps.Copy(all, strips)
 	return all, nil
+}
+
+// smallLogo returns a logo as large as strips need it.
+func (c *Cache) smallLogo(hash string, read func() ([]byte, error)) ([]byte, error) {
+	files, err := c.keep(hash, func() (Files, error) {
+		raw, err := read()
+		if err != nil {
+			return nil, err
+		}
+		picture, err := png.Decode(bytes.NewReader(raw))
+		if err != nil {
+			return nil, err
+		}
+		small, err := logo.Encode(logo.Shrink(picture, 2*maxCell))
+		return Files{"logo.png": small}, err
+	})
+	return files["logo.png"], err
 }
 
 // get returns pictures from the cache, or draws them.

@@ -21,9 +21,6 @@ const (
 
 // strips returns the strip of stamps.
 func (p *painter) strips() (all Files, err error) {
-	if p.picture != nil {
-		p.picture = logo.Shrink(p.picture, 2*maxCell)
-	}
 	all = Files{}
 	for ending, scale := range scales {
 		if all["strip"+ending], err = logo.Encode(logo.WithPalette(p.strip(scale))); err != nil {
