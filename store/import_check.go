@@ -90,8 +90,9 @@ func (c *ImportCheck) Row(line int, r ImportRow, cells ...Detail) (ImportPlan, [
 			faults.add("last_visit", "invalid_value", "must not be in the future, nor before 1970")
 		}
 	}
+	matchFaults := c.match(&p)
 	c.checkState(&p, &faults)
-	faults = append(faults, c.match(&p)...)
+	faults = append(faults, matchFaults...)
 	if faults == nil && cells == nil && p.New() && c.room.Valid {
 		if c.room.V == 0 {
 			faults.add("", "too_many", "is over the number of live cards that the shop may have, which is %d", c.Shop.MaxCards.V)
@@ -129,11 +130,15 @@ func (c *ImportCheck) checkState(p *ImportPlan, faults *rowFaults) {
 	if c.program.RepeatAfterReset {
 		room, cards = 2*total, 2
 	}
-	if r.Stamps.V > room {
+	stamps := r.Stamps.V
+	if p.match != 0 && !r.Stamps.Set { // an update keeps those of the card
+		stamps = c.q.number("SELECT sum(stamps_count) FROM cards WHERE archived_at IS NULL AND "+inChain, p.match, p.match)
+	}
+	if stamps > room {
 		faults.add("stamps", "too_large", "must be at most %d, which %d cards hold", room, cards)
 		return
 	}
-	on := [2]int64{min(r.Stamps.V, total), max(0, r.Stamps.V-total)} // the stamps of the two cards
+	on := [2]int64{min(stamps, total), max(0, stamps-total)} // the stamps of the two cards
 	for n, list := range [][]string{r.Claimed.V, r.ClaimedOverflow.V} {
 		for _, text := range list {
 			claim := importedClaim{second: n == 1}

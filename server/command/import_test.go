@@ -113,6 +113,8 @@ r2;Bob;O'Neil;;;02-29;;15;5;;;5;;;
 	claims("a file that does not have them", "5")
 	f.json(&report, "card import "+f.write("none.csv", "external_ref,stamps,claimed\nr1,8,\n")+" --program Coffee --update")
 	claims("a file that has none", "none")
+	f.json(&report, "card import "+f.write("claims.csv", "external_ref,claimed\nr1,5\n")+" --program Coffee --update")
+	claims("a file that has one and no stamps", "5")
 	f.json(&report, "card import "+f.write("again.csv", "external_ref,stamps,claimed\nr1,9,5\n")+" --program Coffee --update")
 	claims("a file that has one again", "5")
 	f.json(&report, "card import "+f.write("less.csv", "external_ref,stamps\nr1,3\nr4,2\n")+" --program Coffee --update")
