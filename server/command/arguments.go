@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -21,6 +22,7 @@ func Run(args []string) error {
 		kong.Description("Loyalty and access cards: a server in one binary on one SQLite file. Start with: punchcard dev"),
 		kong.DefaultEnvars("PUNCHCARD"),
 		kong.UsageOnError(),
+		kong.NamedMapper("path", kong.MapperFunc(decodePath)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
@@ -34,6 +36,20 @@ func Run(args []string) error {
 		return explain(err)
 	}
 	return ctx.Run()
+}
+
+// decodePath reads the path of a file or a folder. It refuses an empty one, which a variable that is set to nothing gives, and which
+// would be the current folder.
+func decodePath(ctx *kong.DecodeContext, target reflect.Value) error {
+	var path string
+	if err := ctx.Scan.PopValueInto("path", &path); err != nil {
+		return err
+	}
+	if path == "" {
+		return errors.New("must not be empty")
+	}
+	target.SetString(kong.ExpandPath(path))
+	return nil
 }
 
 // negative matches a number that the parser takes for a flag.

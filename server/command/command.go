@@ -112,17 +112,6 @@ type File struct {
 	JSON bool   `name:"json" env:"-" help:"Print JSON."`
 }
 
-// AfterApply refuses an empty path, which a variable that is set to nothing gives.
-func (c File) AfterApply() error { return checkDB(c.DB) }
-
-// checkDB refuses an empty path of a database file.
-func checkDB(path string) error {
-	if path == "" {
-		return errors.New("--db: must not be empty; where it is not set at all, the file is punchcard.db in the current folder")
-	}
-	return nil
-}
-
 // OfShop has the flags of a command on one shop of the file.
 type OfShop struct {
 	File

@@ -17,9 +17,8 @@ import (
 	"punchcard/store"
 )
 
-// TestEmptyDatabasePath checks that commands refuse an empty PUNCHCARD_DB and an empty --db, and
-// make no file.
-func TestEmptyDatabasePath(t *testing.T) {
+// TestEmptyPath checks that commands refuse an empty path, of a variable or of a flag, and make no file.
+func TestEmptyPath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	onStdin(t, "")
 	f := &file{t, ""} // sets PUNCHCARD_DB
@@ -29,6 +28,11 @@ func TestEmptyDatabasePath(t *testing.T) {
 	} {
 		f.refused(args, "--db", ": must not be empty")
 	}
+	f = &file{t, "punchcard.db"}
+	f.refused("serve --backup-every 1h --backup-dir=", "--backup-dir (PUNCHCARD_BACKUP_DIR): must not be empty")
+	f.refused("restore ''", "<backup>: must not be empty")
+	t.Setenv("PUNCHCARD_TLS_CACHE", "")
+	f.refused("serve", "--tls-cache (PUNCHCARD_TLS_CACHE): must not be empty")
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
 		t.Errorf("the folder has %v, %v", left, err)
 	}

@@ -129,9 +129,6 @@ type Serve struct {
 	Server
 }
 
-// AfterApply refuses an empty path, as [File.AfterApply] does.
-func (c *Serve) AfterApply() error { return checkDB(c.DB) }
-
 // Run serves the file.
 func (c *Serve) Run() error {
 	conf, err := c.Server.config(os.Stderr)
