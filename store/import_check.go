@@ -130,13 +130,16 @@ func (c *ImportCheck) checkState(p *ImportPlan, faults *rowFaults) {
 	if c.program.RepeatAfterReset {
 		room, cards = 2*total, 2
 	}
-	stamps := r.Stamps.V
-	if p.match != 0 && !r.Stamps.Set { // an update keeps those of the card
-		stamps = c.q.number("SELECT sum(stamps_count) FROM cards WHERE archived_at IS NULL AND "+inChain, p.match, p.match)
-	}
-	if stamps > room {
+	if r.Stamps.V > room {
 		faults.add("stamps", "too_large", "must be at most %d, which %d cards hold", room, cards)
 		return
+	}
+	stamps := r.Stamps.V
+	if p.match != 0 && !r.Stamps.Set { // an update keeps those of the card
+		if p.Refused != nil {
+			return // the card may be of another program, or have other stamps since the file was written
+		}
+		stamps = c.q.number("SELECT sum(stamps_count) FROM cards WHERE archived_at IS NULL AND "+inChain, p.match, p.match)
 	}
 	on := [2]int64{min(stamps, total), max(0, stamps-total)} // the stamps of the two cards
 	for n, list := range [][]string{r.Claimed.V, r.ClaimedOverflow.V} {

@@ -100,6 +100,12 @@ r2;Bob;O'Neil;;;02-29;;15;5;;;5;;;
 	if r := report.Run; r.Updated != 2 || r.Added != 1 || r.Skipped != 1 {
 		t.Errorf("the update is %+v", r)
 	}
+	f.run("program create --name Tea --type standard --total-stamps 50 --prize 50=Tea --icon-key coffee")
+	f.run("card import " + f.write("tea.csv", "code,stamps\nT-1,40\n") + " --program Tea")
+	f.json(&report, "card import "+f.write("claimed.csv", "code,claimed\nQ-3,5\nT-1,5\n")+" --program Coffee --update")
+	if r := report.Run; r.Skipped != 2 || r.Updated != 0 {
+		t.Errorf("the update of a used card and one of another program is %+v", r)
+	}
 	sql := "SELECT group_concat(holder_name||' '||stamps_count, ',') FROM cards WHERE external_ref='r1'"
 	if got := f.value(sql); got != "Ada Lovelace 10,Ada Lovelace 9" {
 		t.Errorf("updated to %s", got)
