@@ -7,7 +7,7 @@ type HolderFields struct {
 	PhoneField
 }
 
-// SetHolder gives a card without a holder, such as a printed one, its holder. A card that is installed, or has a name, an email or a
+// SetHolder gives a card without a holder, such as a printed one, its holder. A card that is on a phone, or has a name, an email or a
 // phone number, is refused with conflict, unless its holder is the same.
 func (tx *Tx) SetHolder(till Till, text string, f HolderFields) (d CardDetail, err error) {
 	var patch HolderContactPatch
@@ -27,7 +27,7 @@ func (tx *Tx) SetHolder(till Till, text string, f HolderFields) (d CardDetail, e
 	if have == want {
 		return tx.cardDetail(a, c.ID)
 	}
-	if have != (holder{}) || c.InstalledAt.Valid {
+	if have != (holder{}) || c.InstalledAt.Valid || chain.first.copies != 0 { // wallets and notices do not install a card
 		return d, refuse(Conflict, "The card has a holder already.")
 	}
 	if d, err = tx.UpdateCard(a, c.ID, CardPatch{HolderName: f.HolderName, HolderEmail: f.HolderEmail}); err == nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"punchcard/server/servertest"
+	"punchcard/store"
 )
 
 // TestSetHolder checks that a till gives a card that nobody has its holder, once, and changes no other card's.
@@ -35,8 +36,14 @@ func TestSetHolder(t *testing.T) {
 	installed, _ := newCard(s, "standard", fields{"total_stamps": 10, "icon_key": "star"})
 	calledCode, installedCode := cardCode(s, called), cardCode(s, installed)
 	s.REST().Install(installed)
+	saved, _ := newCard(s, "standard", fields{"total_stamps": 10, "icon_key": "star"}) // in a wallet, which does not install it
+	savedCode := cardCode(s, saved)
+	s.SQL("INSERT INTO apple_passes (card_id, shop_id, program_id, generation, hash, modified_at, downloaded)"+
+		" SELECT id, shop_id, program_id, 0, x'', 0, 0 FROM cards WHERE id=?", s.Row(store.KindCard, saved))
+	s.SQL("UPDATE cards SET copies=2 WHERE id=?", s.Row(store.KindCard, saved))
 	s.Unchanged(func() {
 		s.Post("/cards/"+calledCode+"/holder", fields{"holder_name": "Eve"}).Want(409, "conflict")
 		s.Post("/cards/"+installedCode+"/holder", fields{"holder_name": "Eve"}).Want(409, "conflict")
+		s.Post("/cards/"+savedCode+"/holder", fields{"holder_name": "Eve"}).Want(409, "conflict")
 	})
 }
