@@ -35,23 +35,25 @@ export function issuing(till) {
     await till.openCard(issued.id, { issued });
   }
 
-  // name gives the card that is shown its holder. It asks again for what the server does not accept.
-  async function name() {
-    const to = till.path("holder");
-    const { program } = till.lookup;
+  // name gives the card that is shown its holder.
+  const name = () => nameCard(till.path("holder"), till.lookup.program);
+
+  // nameCard gives a card its holder. It asks for the fields unless they are given, and again for what the server does not accept.
+  async function nameCard(to, program, fields) {
     for (let refused; ; ) {
-      const fields = await askCustomer(program, t("Save"), refused);
+      fields ||= await askCustomer(program, t("Save"), refused);
       if (!fields || !Object.keys(fields).length) return;
-      const faults = await putHolder(to, fields);
+      const faults = await putHolder(to, program, fields);
       if (!faults?.length) return;
       clearMessages();
       refused = { fields, faults };
+      fields = undefined;
     }
   }
 
   // putHolder gives a card its holder and says what came of it. It returns the faults that the server has found. A
   // repetition changes nothing.
-  const putHolder = (to, fields) =>
+  const putHolder = (to, program, fields) =>
     till.alone(async () => {
       try {
         if (!(await till.signedIn(() => call("POST", to, fields)))) return undefined;
@@ -62,7 +64,7 @@ export function issuing(till) {
         soundRefusal();
         if (error.details?.length) return error.details;
         if (!(error instanceof NoAnswer)) show("bad", error.code === "conflict" ? t("The card has a customer already. A manager can change that in the dashboard.") : sentenceOf(error.code));
-        else show("bad", noAnswer(), { more: [button(t("Ask again"), () => putHolder(to, fields), { iconName: "refresh" })] });
+        else show("bad", noAnswer(), { more: [button(t("Ask again"), () => nameCard(to, program, fields), { iconName: "refresh" })] });
       }
       return undefined;
     });
