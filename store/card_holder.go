@@ -20,6 +20,9 @@ func (tx *Tx) SetHolder(till Till, text string, f HolderFields) (d CardDetail, e
 	if err != nil {
 		return d, err
 	}
+	if err = tx.checkForeignUse(chain); err != nil {
+		return d, err
+	}
 	c, a := chain.instances[0], Access{Shop: till.Shop}
 	type holder struct{ name, email, phone Null[string] }
 	have := holder{c.HolderName, c.HolderEmail, tx.contact(chain.first.key).Phone}

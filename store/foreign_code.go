@@ -104,15 +104,15 @@ func (tx *Tx) addForeignCode(shop, root int64, code string) error {
 	return tx.failed
 }
 
-// checkForeignSpend refuses to give out a prize or money by the code of an earlier card where nobody
-// proves to be staff. These codes are numbered in sequence, so that anybody can print another one.
-func (tx *Tx) checkForeignSpend(chain *cardChain) error {
+// checkForeignUse refuses to give out a prize or money, or to say whose a card is, by the code of an earlier card where nobody proves
+// to be staff. These codes are numbered in sequence, so that anybody can print another one, and links of cards go to the holder's email.
+func (tx *Tx) checkForeignUse(chain *cardChain) error {
 	if !chain.foreign || chain.Staff.Key != 0 ||
 		tx.number("SELECT require_staff_pin FROM locations WHERE id=?", chain.Location) == 1 {
 		return tx.failed
 	}
-	return refuse(Unprocessable, "The code of an earlier card takes a prize or money only where staff sign in or the location asks for "+
-		"its PIN. Set a PIN for the location, sign in, or use the card's own code.")
+	return refuse(Unprocessable, "The code of an earlier card takes a prize, money or a holder only where staff sign in or the location "+
+		"asks for its PIN. Set a PIN for the location, sign in, or use the card's own code.")
 }
 
 // ConnectFields is the body of giving a card the code of an earlier one.

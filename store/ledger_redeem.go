@@ -15,7 +15,7 @@ func (tx *Tx) Redeem(till Till, code string, f RedeemFields) (out Stamped, err e
 	if err != nil {
 		return out, err
 	}
-	if err = tx.checkForeignSpend(chain); err != nil {
+	if err = tx.checkForeignUse(chain); err != nil {
 		return out, err
 	}
 	expired := tx.expireStamps(chain)
@@ -97,7 +97,7 @@ func (tx *Tx) changeBalance(till Till, code, kind string, cents int64, f AmountF
 		return out, err
 	}
 	if cents < 0 {
-		if err = tx.checkForeignSpend(chain); err != nil {
+		if err = tx.checkForeignUse(chain); err != nil {
 			return out, err
 		}
 	}

@@ -49,6 +49,10 @@ func TestForeignCode(t *testing.T) {
 	s.Post("/cards/gift%207/spends", fields{"amount_cents": 500}).Want(422, "unprocessable_entity")
 	pinned.Post("/cards/gift%207/spends", fields{"amount_cents": 500}, "X-Staff-Pin", "2468").Want(201)
 
+	whose := fields{"holder_name": "Eve", "holder_email": "eve@example.com"}
+	s.Unchanged(func() { s.Post("/cards/gift%207/holder", whose).Want(422, "unprocessable_entity") })
+	pinned.Post("/cards/gift%207/holder", whose, "X-Staff-Pin", "2468").Want(201)
+
 	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
 	s.Get("/cards/0036000291452").Want(404, "not_found")
 }

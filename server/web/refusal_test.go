@@ -251,8 +251,8 @@ var notOnPages = map[string][]string{
 	},
 	"for scripts of pages, which have a sentence for each code (server/tillpage/assets/refusals.js) or try again": {
 		"The card has %d codes of earlier cards, which is the maximum.", "The card has a holder already.",
-		"The code of an earlier card takes a prize or money only where staff sign in or the location asks for its PIN. Set a PIN for " +
-			"the location, sign in, or use the card's own code.",
+		"The code of an earlier card takes a prize, money or a holder only where staff sign in or the location asks for its PIN. Set a " +
+			"PIN for the location, sign in, or use the card's own code.",
 		"A prize of this threshold was redeemed already.",
 		"The PIN is wrong.", "The card expired on %s.",
 		"The client_reference was used for another action or another card.",

@@ -477,6 +477,14 @@ func TestTillEntersHolder(t *testing.T) {
 	_, short := codesOf(s, card)
 	for _, view := range []View{{Width: 390}, {Width: 1024, Dark: true}} {
 		p := openTill(t, s, view)
+		foreign := fmt.Sprint("100", view.Width)
+		s.Till(s.TillToken).Post("/cards/"+card+"/codes", fields{"code": foreign}).Want(201)
+		p.scan(foreign)
+		p.Wait("Found by the code of an earlier card", "0 of 10 stamps")
+		if strings.Contains(p.Text(), "Enter the customer") {
+			t.Error("the code of an earlier card is enough to enter the customer")
+		}
+		p.Press("Next card")
 		p.scan(short)
 		p.Wait("0 of 10 stamps")
 		p.ShootAs(fmt.Sprint("till-printed-", view.Width))

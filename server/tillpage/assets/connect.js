@@ -45,10 +45,13 @@ export async function sentenceOfCode(error, foreign) {
 
 export const notByCode = () => t("The code of an earlier card gives no prize and no money here, since anybody can print one. Use the customer’s own card, or ask a manager for a PIN of this location.");
 
+// isTrusted reports whether the code that named the card is its own, somebody is signed in, or the location has a PIN.
+export const isTrusted = (lookup, me) => !lookup.foreign_code || !!session.token || !!me?.location.require_staff_pin;
+
 // maySpend reports whether a prize or money may go out by the code that named the card. By that of an
 // earlier card it needs somebody who is signed in, or the PIN of the location.
 export async function maySpend(lookup, me) {
-  if (!lookup.foreign_code || session.token || me?.location.require_staff_pin) return true;
+  if (isTrusted(lookup, me)) return true;
   if (me?.staff?.length) return signIn(me, t("Sign in to give a prize or money by the code of an earlier card."));
   await ask(t("An earlier card’s code is not enough"), () => note("bad", notByCode()));
   return false;

@@ -2,7 +2,7 @@
 import { NoAnswer, Refusal, call, connection, isAway, onConnection, session, slow } from "./api.js";
 import { actsOf } from "./acts.js";
 import * as cards from "./card.js";
-import { isConnectable } from "./connect.js";
+import { isConnectable, isTrusted } from "./connect.js";
 import { ask, button, h, icon, note, setCurrency, t } from "./dom.js";
 import { keepAwake, mute, muted, soundRefusal, soundSuccess } from "./feedback.js";
 import { finder, resumeCamera, search } from "./find.js";
@@ -174,7 +174,7 @@ function close() {
 function draw(written) {
   setView("card", written);
   const actions = cards.actions(lookup, me, acts, written ? "big" : "primary.huge");
-  if (cards.isUnused(lookup) && !cards.obstacle(lookup, me)) actions.push(button(t("Enter the customer"), name, { kind: "big", iconName: "user" }));
+  if (cards.isUnused(lookup) && isTrusted(lookup, me) && !cards.obstacle(lookup, me)) actions.push(button(t("Enter the customer"), name, { kind: "big", iconName: "user" }));
   stage.replaceChildren(cards.face(lookup), h("div.act", null, written ? [next("primary.huge"), ...actions] : [...actions, next()]));
   (stage.querySelector(".huge") || stage.querySelector("h2")).focus({ preventScroll: true });
 }
