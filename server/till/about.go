@@ -34,8 +34,8 @@ var About = openapi.About{
 		"minute, ten within 15 minutes the location's PIN entry for five minutes (429). " +
 		"In place of it a write may carry `X-Staff-Session`, the token of a member of staff who has signed in (`POST /session`); its " +
 		"rows name the person. " +
-		"Every write takes an `Idempotency-Key`, scoped to the device, for retries within a day, and a `client_reference` in its body, " +
-		"with which it is made once for ever: offline tills retry with them.",
+		"Every write takes an `Idempotency-Key`, scoped to the device, for retries within a day. A write to the ledger and the issue of " +
+		"a card also take a `client_reference` in their body, with which they are made once for ever: offline tills retry with them.",
 	RateLimits: true,
 	Key:        "A device token: `tdk_live_` or `tdk_test_` and 43 base64url characters.",
 	KeyScope:   "the device",
@@ -53,6 +53,7 @@ var About = openapi.About{
 	Examples: map[string]map[string]any{
 		"openStaffSession":   {"pin": "4711"},
 		"issueCardAtCounter": {"holder_name": "Ada Lovelace"},
+		"setHolder":          {"holder_name": "Ada Lovelace"},
 		"stampCard":          {"count": 1},
 		"topUpCard":          {"amount_cents": 2000},
 		"spendFromCard":      {"amount_cents": 350},
@@ -62,8 +63,8 @@ var About = openapi.About{
 		store.SubscriptionSuspended: "The shop's subscription is suspended or cancelled. The token is intact.",
 		store.LocationDisabled:      "The device's location is disabled.",
 		store.NotFound:              "No such resource in this shop or, for a transaction, at the device's location.",
-		store.Conflict: "The card is archived, the transaction was reversed already, or the external_ref has a live card in " +
-			"the program.",
+		store.Conflict: "The card is archived, or has a holder or five codes of earlier cards already; the code is another card's; the " +
+			"transaction was reversed already; or the external_ref has a live card in the program.",
 		store.RateLimited: "The device's requests for this minute are used up, or wrong staff PINs or unknown short codes have " +
 			"locked it or its location; `Retry-After` says how many seconds to wait.",
 	},
