@@ -28,7 +28,7 @@ export const confirmCard = (foreign, { card, program }) =>
   confirm(t("Connect with this card?"), [h("b.whose", { dir: "auto" }, card.holder_name || t("No name")), program.name, t("A manager can disconnect the code {0} in the dashboard.", foreign)], t("Connect"));
 
 // putCode gives a card the code. A repetition changes nothing.
-export const putCode = (card, foreign) => call("POST", "/cards/" + encodeURIComponent(card) + "/codes", { code: foreign });
+export const putCode = (card, foreign, options) => call("POST", "/cards/" + encodeURIComponent(card) + "/codes", { code: foreign }, options);
 
 // sentenceOfCode says why a card did not get the code. A conflict is that another card has it, or that
 // the card has as many as it may.

@@ -36,38 +36,36 @@ export function issuing(till) {
   }
 
   // name gives the card that is shown its holder.
-  const name = () => nameCard(till.path("holder"), till.lookup.program);
+  const name = () => askHolder(till.lookup.program, till.path("holder"));
 
-  // nameCard gives a card its holder. It asks for the fields unless they are given, and again for what the server does not accept.
-  async function nameCard(to, program, fields) {
-    for (let refused; ; ) {
-      fields ||= await askCustomer(program, t("Save"), refused);
-      if (!fields || !Object.keys(fields).length) return;
-      const faults = await putHolder(to, program, fields);
-      if (!faults?.length) return;
-      clearMessages();
-      refused = { fields, faults };
-      fields = undefined;
-    }
+  // askHolder asks for the holder of a card. refused is what it has sent before, with the faults that the server has found.
+  async function askHolder(program, to, refused) {
+    const fields = await askCustomer(program, t("Save"), refused);
+    if (fields && Object.keys(fields).length) await putHolder(program, to, fields);
   }
 
-  // putHolder gives a card its holder and says what came of it. It returns the faults that the server has found. A
+  // putHolder gives a card its holder and says what came of it. It asks again for what the server does not accept. A
   // repetition changes nothing.
-  const putHolder = (to, program, fields) =>
-    till.alone(async () => {
+  async function putHolder(program, to, fields, options) {
+    const faults = await till.alone(async () => {
       try {
-        if (!(await till.signedIn(() => call("POST", to, fields)))) return undefined;
+        if (!(await till.signedIn(() => call("POST", to, fields, options)))) return undefined;
         soundSuccess();
         show("good", t("The customer was saved."));
-        await till.load().catch(() => {});
+        if (till.lookup) await till.load().catch(() => {});
       } catch (error) {
         soundRefusal();
         if (error.details?.length) return error.details;
-        if (!(error instanceof NoAnswer)) show("bad", error.code === "conflict" ? t("The card has a customer already. A manager can change that in the dashboard.") : sentenceOf(error.code));
-        else show("bad", noAnswer(), { more: [button(t("Ask again"), () => nameCard(to, program, fields), { iconName: "refresh" })] });
+        const again = button(t("Ask again"), () => putHolder(program, to, fields, { insist: true }), { iconName: "refresh" });
+        if (error instanceof NoAnswer) return show("bad", noAnswer(), { more: [again] });
+        show("bad", error.code === "conflict" ? t("The card has a customer already. A manager can change that in the dashboard.") : sentenceOf(error.code));
       }
       return undefined;
     });
+    if (!faults?.length) return;
+    clearMessages();
+    await askHolder(program, to, { fields, faults });
+  }
 
   // connect asks for a card and connects it with the code of an earlier one.
   async function connect(foreign) {
@@ -80,15 +78,15 @@ export function issuing(till) {
   }
 
   // connectCard connects a card and says what came of it.
-  const connectCard = (card, foreign) =>
+  const connectCard = (card, foreign, options) =>
     till.alone(async () => {
       try {
-        if (!(await till.signedIn(() => putCode(card, foreign)))) return;
+        if (!(await till.signedIn(() => putCode(card, foreign, options)))) return;
         soundSuccess();
         show("good", t("The code {0} finds this card from now on.", foreign));
       } catch (error) {
         soundRefusal();
-        const again = button(t("Ask again"), () => connectCard(card, foreign), { iconName: "refresh" });
+        const again = button(t("Ask again"), () => connectCard(card, foreign, { insist: true }), { iconName: "refresh" });
         show("bad", await sentenceOfCode(error, foreign), { more: error instanceof NoAnswer ? [again] : [] });
       }
     });
