@@ -2,7 +2,10 @@
 
 package browser
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestTillHolderAskedAgain enters a customer while the server does not answer. "Ask again" sends it at once, and says
 // beside the field what the server does not accept.
@@ -31,4 +34,29 @@ func TestTillHolderAskedAgain(t *testing.T) {
 	p.Press("Save")
 	p.Wait("Connected", "The customer was saved.", "Grace Hopper")
 	p.ExpectProblems() // the request that was given up, 400
+}
+
+// TestTillHolderOnce checks that a card offers to enter the customer no more once it has one: also a phone number alone,
+// which no till sees, and one from another till.
+func TestTillHolderOnce(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := openTill(t, s, View{Width: 390})
+	enter := func(meanwhile func(card string), texts ...string) {
+		t.Helper()
+		card := s.Issue(s.ProgramIDs["standard"], nil)
+		_, short := codesOf(s, card)
+		p.scan(short)
+		p.Press("Enter the customer")
+		p.Fill("Phone number", "+39 06 1234 5678")
+		meanwhile(card)
+		p.Press("Save")
+		p.Wait(texts...)
+		p.wait("the card without the offer", func() (bool, error) { return !strings.Contains(p.Text(), "Enter the customer"), nil })
+	}
+	enter(func(string) {}, "The customer was saved.")
+	enter(func(card string) {
+		s.Patch("/cards/"+card, fields{"holder_name": "Ada Lovelace"}).Want(200)
+	}, "The card has a customer already.", "Ada Lovelace")
+	p.ExpectProblems() // 409
 }

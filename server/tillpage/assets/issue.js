@@ -35,36 +35,43 @@ export function issuing(till) {
     await till.openCard(issued.id, { issued });
   }
 
+  let named; // the id of the card that was found last to have a holder
+
+  // isNamed reports whether a card has a holder of whom the server may show nothing, such as a phone number alone.
+  const isNamed = (card) => card.id === named;
+
   // name gives the card that is shown its holder.
-  const name = () => askHolder(till.lookup.program, till.path("holder"));
+  const name = () => askHolder(till.lookup, till.path("holder"));
 
   // askHolder asks for the holder of a card. refused is what it has sent before, with the faults that the server has found.
-  async function askHolder(program, to, refused) {
-    const fields = await askCustomer(program, t("Save"), refused);
-    if (fields && Object.keys(fields).length) await putHolder(program, to, fields);
+  async function askHolder(lookup, to, refused) {
+    const fields = await askCustomer(lookup.program, t("Save"), refused);
+    if (fields && Object.keys(fields).length) await putHolder(lookup, to, fields);
   }
 
   // putHolder gives a card its holder and says what came of it. It asks again for what the server does not accept. A
   // repetition changes nothing.
-  async function putHolder(program, to, fields, options) {
+  async function putHolder(lookup, to, fields, options) {
     const faults = await till.alone(async () => {
       try {
         if (!(await till.signedIn(() => call("POST", to, fields, options)))) return undefined;
         soundSuccess();
         show("good", t("The customer was saved."));
-        if (till.lookup) await till.load().catch(() => {});
       } catch (error) {
         soundRefusal();
         if (error.details?.length) return error.details;
-        const again = button(t("Ask again"), () => putHolder(program, to, fields, { insist: true }), { iconName: "refresh" });
+        const again = button(t("Ask again"), () => putHolder(lookup, to, fields, { insist: true }), { iconName: "refresh" });
         if (error instanceof NoAnswer) return show("bad", noAnswer(), { more: [again] });
-        show("bad", error.code === "conflict" ? t("The card has a customer already. A manager can change that in the dashboard.") : sentenceOf(error.code));
+        if (error.code !== "conflict") return show("bad", sentenceOf(error.code));
+        show("bad", t("The card has a customer already. A manager can change that in the dashboard."));
       }
+      named = lookup.card.id;
+      if (till.lookup) await till.load().catch(() => {});
       return undefined;
     });
     if (!faults?.length) return;
     clearMessages();
-    await askHolder(program, to, { fields, faults });
+    await askHolder(lookup, to, { fields, faults });
   }
 
   // connect asks for a card and connects it with the code of an earlier one.
@@ -91,5 +98,5 @@ export function issuing(till) {
       }
     });
 
-  return { issue, name, handOver, connect };
+  return { issue, name, isNamed, handOver, connect };
 }

@@ -174,7 +174,7 @@ function close() {
 function draw(written) {
   setView("card", written);
   const actions = cards.actions(lookup, me, acts, written ? "big" : "primary.huge");
-  if (cards.isUnused(lookup) && isTrusted(lookup, me) && !cards.obstacle(lookup, me)) actions.push(button(t("Enter the customer"), name, { kind: "big", iconName: "user" }));
+  if (cards.isUnused(lookup) && !isNamed(lookup.card) && isTrusted(lookup, me) && !cards.obstacle(lookup, me)) actions.push(button(t("Enter the customer"), name, { kind: "big", iconName: "user" }));
   stage.replaceChildren(cards.face(lookup), h("div.act", null, written ? [next("primary.huge"), ...actions] : [...actions, next()]));
   (stage.querySelector(".huge") || stage.querySelector("h2")).focus({ preventScroll: true });
 }
@@ -285,7 +285,7 @@ const till = {
   ...{ path, owner, openCard, load, findCard, perform, alone, signedIn },
 };
 const acts = actsOf(till);
-const { issue, name, handOver, connect } = issuing(till);
+const { issue, name, isNamed, handOver, connect } = issuing(till);
 
 async function findCard() {
   if (!session.token && !(await signIn(me))) return undefined;
