@@ -60,3 +60,23 @@ func TestTillHolderOnce(t *testing.T) {
 	}, "The card has a customer already.", "Ada Lovelace")
 	p.ExpectProblems() // 409
 }
+
+// TestTillHolderByKeys enters a customer with the keyboard alone: what is typed first is the name.
+func TestTillHolderByKeys(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	_, short := codesOf(s, s.Issue(s.ProgramIDs["standard"], nil))
+	p := openTill(t, s, View{Width: 390})
+	p.scan(short)
+	p.Press("Enter the customer")
+	if title := eval[string](p, `() => document.querySelector('dialog h2').innerText`); title != "Enter the customer" {
+		t.Errorf("the dialog is %q", title)
+	}
+	p.must(nil, p.insert("Grace Hopper"))
+	p.must(nil, p.key("\t\t12\r"))
+	p.Wait("Enter a phone number as it is dialled here")
+	p.must(nil, p.key("+39061234567"))
+	p.must(nil, p.key("\r"))
+	p.Wait("The customer was saved.", "Grace Hopper")
+	p.ExpectProblems() // 400
+}

@@ -41,11 +41,11 @@ export function issuing(till) {
   const isNamed = (card) => card.id === named;
 
   // name gives the card that is shown its holder.
-  const name = () => askHolder(till.lookup, till.path("holder"));
+  const name = () => askHolder(till.lookup, till.path("holder"), { fields: {}, faults: [] });
 
-  // askHolder asks for the holder of a card. refused is what it has sent before, with the faults that the server has found.
+  // askHolder asks for the holder of a card. refused is what was sent before, with the faults that the server has found.
   async function askHolder(lookup, to, refused) {
-    const fields = await askCustomer(lookup.program, t("Save"), refused);
+    const fields = await askCustomer(t("Enter the customer"), t("Save"), refused);
     if (fields && Object.keys(fields).length) await putHolder(lookup, to, fields);
   }
 

@@ -10,7 +10,7 @@ export async function askNewCard(programs, refused) {
   const program = refused ? refused.program : programs.length === 1 ? programs[0] : await ask(t("Which program?"), (close) => h("div.names", null, programs.map((p) => button(p.name, () => close(p), { kind: "big", iconName: "card" }))));
   if (!program) return undefined;
   const prepaid = program.type === "prepaid";
-  const fields = await askCustomer(program, prepaid && !refused ? t("Continue") : t("Issue the card"), refused);
+  const fields = await askCustomer(program.name, prepaid && !refused ? t("Continue") : t("Issue the card"), refused);
   if (!fields || !prepaid) return fields && { program, fields };
   if (refused) return { program, fields: { ...fields, amount_cents: refused.fields.amount_cents } };
   const begins = program.initial_balance_cents || 0;
@@ -21,9 +21,10 @@ export async function askNewCard(programs, refused) {
   return { program, fields };
 }
 
-// askCustomer asks who the customer is. Everything may be empty.
-export const askCustomer = (program, action, refused) =>
-  ask(program.name, (close) => {
+// askCustomer asks who the customer is. Everything may be empty. It begins at the first field that was refused, or at the
+// name if it is given none, and without refused at the button.
+export const askCustomer = (title, action, refused) =>
+  ask(title, (close) => {
     const field = (name, label, props) => {
       const fault = refused?.faults.some((f) => f.field === name) && faultOf(name);
       const described = fault && { "aria-invalid": "true", "aria-describedby": name + "-fault", autofocus: true };
@@ -43,7 +44,7 @@ export const askCustomer = (program, action, refused) =>
           close(Object.fromEntries([...new FormData(e.target)].map(([name, text]) => [name, text.trim()]).filter(([, text]) => text)));
         },
       },
-      field("holder_name", t("Name of the customer, if wanted"), { maxlength: 200, enterkeyhint: "next" }),
+      field("holder_name", t("Name of the customer, if wanted"), { maxlength: 200, enterkeyhint: "next", autofocus: refused && !refused.faults.length }),
       field("holder_email", t("Email, if wanted"), { type: "email", maxlength: 254, enterkeyhint: "next" }),
       field("phone", t("Phone number, if wanted"), { type: "tel", maxlength: 64, enterkeyhint: "done" }),
       h("button.button.primary.huge", { type: "submit", autofocus: !refused }, icon("check"), h("span", null, action)),
