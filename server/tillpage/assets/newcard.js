@@ -67,7 +67,7 @@ export async function showInstallCode(issued) {
   const svg = document.importNode(new DOMParser().parseFromString(issued.install_qr_svg, "image/svg+xml").documentElement, true);
   svg.setAttribute("aria-label", t("QR code of the new card"));
   svg.setAttribute("role", "img");
-  await ask(t("Show this to the customer"), (close) => h("div.stack.new-card", null, h("div.qr-code", null, svg), issued.short_code && h("p", null, t("Code of the card"), " ", h("code", null, grouped(issued.short_code))), h("p", null, t("The customer scans it with the phone’s camera and gets the card.")), button(t("Done"), () => close(), { kind: "primary.huge", autofocus: true })));
+  await ask(t("Show this to the customer"), (close) => h("div.stack.new-card", null, h("div.qr-code", null, svg), h("p", null, t("The customer scans it with the phone’s camera and gets the card.")), issued.short_code && h("p", null, t("Code of the card"), " ", h("code", null, grouped(issued.short_code))), button(t("Done"), () => close(), { kind: "primary.huge", autofocus: true })));
 }
 
 // grouped returns a short code as people read it.
