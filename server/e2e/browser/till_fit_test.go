@@ -24,3 +24,28 @@ func TestTillCodeLarge(t *testing.T) {
 		t.Error(problem)
 	}
 }
+
+// TestTillLargeType checks that a card with type of twice the size fits on a phone, with no word broken into letters.
+func TestTillLargeType(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	_, short := codesOf(s, s.Issue(s.ProgramIDs["standard"], nil))
+	p := openTill(t, s, View{Width: 360})
+	p.must(nil, p.tab.eval(nil, `() => { document.documentElement.style.fontSize = '200%' }`))
+	p.scan(short)
+	p.Wait("0 of 10 stamps")
+	p.ShootAs("till-large-type-360")
+	for _, problem := range eval[[]string](p, `() => {
+		const lines = e => new Set([...e.getClientRects()].map(r => r.top)).size
+		const text = query => {
+			const range = document.createRange()
+			range.selectNodeContents(document.querySelector(query).firstChild)
+			return range
+		}
+		return [...document.querySelectorAll('.act .button, .step')].filter(e => e.getBoundingClientRect().right > innerWidth)
+			.map(e => e.innerText + ' is not on the screen')
+			.concat(['.giving .huge span', '.ladder bdi'].filter(query => lines(text(query)) > 3).map(query => query + ' is broken'))
+	}`) {
+		t.Error(problem)
+	}
+}
