@@ -2,7 +2,11 @@
 
 package browser
 
-import "testing"
+import (
+	"testing"
+
+	"punchcard/server/kernel"
+)
 
 // TestTillCodeLarge checks that the short code of a new card is in one line, and larger than any other text of its dialog.
 func TestTillCodeLarge(t *testing.T) {
@@ -47,5 +51,20 @@ func TestTillLargeType(t *testing.T) {
 			.concat(['.giving .huge span', '.ladder bdi'].filter(query => lines(text(query)) > 3).map(query => query + ' is broken'))
 	}`) {
 		t.Error(problem)
+	}
+}
+
+// TestTillSignInFits checks in each language that the button to sign in is not cut on a phone.
+func TestTillSignInFits(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.Control("POST", "/staff", fields{"name": "Bruno", "pin": "4321"})
+	for _, language := range []string{"en", "it", "es", "fr", "de", "pt"} {
+		p := openTillAt(t, s.Origin+"/till/", View{Width: 360, Language: language, Cookie: kernel.DeviceCookie("", s.TillToken)})
+		p.Wait("Demo till")
+		p.ShootAs("till-chip-" + language)
+		if cut := eval[int](p, `() => { const e = document.querySelector('.chip [dir=auto]'); return e.scrollWidth - e.clientWidth }`); cut > 0 {
+			t.Errorf("%s: %d pixels are cut", language, cut)
+		}
 	}
 }
