@@ -210,6 +210,9 @@ func TestPrintCards(t *testing.T) {
 	if n := strings.Count(sheets.body, `class="print-card"`); n != 12 {
 		t.Errorf("there are %d cards", n)
 	}
+	if !strings.Contains(sheets.body, "data-print") {
+		t.Error("there is no button to print the sheets")
+	}
 	code := textOf(sheets.find(func(n *html.Node) bool { return n.Data == "code" }))
 	s.as("manager").get("/dashboard/cards?q=" + code).has("Card without a name")
 }
