@@ -34,6 +34,34 @@ func TestTillTappedTwice(t *testing.T) {
 	}
 }
 
+// TestTillSavedTwice taps the button that saves a customer twice, on a tablet and on a phone: what is below the dialog takes
+// no press, neither before the answer nor after it. Then the keyboard goes on at the stamp.
+func TestTillSavedTwice(t *testing.T) {
+	t.Parallel()
+	const slower = `(start => window.setTimeout = (f, ms, ...a) => start(f, ms === 500 ? 3000 : ms, ...a))(setTimeout)`
+	s := start(t)
+	for _, width := range []int{390, 1024} {
+		card := s.Issue(s.ProgramIDs["standard"], nil)
+		_, short := codesOf(s, card)
+		p := openTill(t, s, View{Width: width}, slower)
+		p.scan(short)
+		p.Press("Enter the customer")
+		p.Fill("Name of the customer", "Grace Hopper")
+		at := p.press("Save", buttons)
+		p.must(nil, p.click(at.X+40, at.Y))
+		p.Wait("The customer was saved.", "Grace Hopper")
+		p.must(nil, p.click(at.X+40, at.Y))
+		p.wait("the focus", func() (there bool, err error) {
+			err = p.tab.eval(&there, `() => document.activeElement.matches('.act .huge')`)
+			return there, err
+		})
+		p.Wait("Grace Hopper", "0 of 10 stamps", "Give 1 stamp")
+		if got := stamps(s, card); got != "0" {
+			t.Errorf("the card has %s stamps", got)
+		}
+	}
+}
+
 // TestTillScannedEarly scans a second card before the stamp on the first one is answered: it is
 // opened after the answer. Codes that are scanned while an amount is asked for enter no digits.
 func TestTillScannedEarly(t *testing.T) {

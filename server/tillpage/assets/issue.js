@@ -52,6 +52,7 @@ export function issuing(till) {
   // putHolder gives a card its holder and says what came of it. It asks again for what the server does not accept. A
   // repetition changes nothing.
   async function putHolder(lookup, to, fields, options) {
+    till.shieldActions(); // the second tap on the button of the dialog is not for what was below it
     const faults = await till.alone(async () => {
       try {
         if (!(await till.signedIn(() => call("POST", to, fields, options)))) return undefined;
@@ -66,7 +67,7 @@ export function issuing(till) {
         show("bad", t("The card has a customer already. A manager can change that in the dashboard."));
       }
       named = lookup.card.id;
-      if (till.lookup) await till.load().catch(() => {});
+      if (till.lookup) await till.load().then(till.shieldActions, () => {});
       return undefined;
     });
     if (!faults?.length) return;

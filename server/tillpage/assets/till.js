@@ -130,11 +130,14 @@ async function openCard(text, { issued, again: offered = false } = {}) {
   }
 }
 
-// shieldActions has no action take the press that was meant for the one that was at its place.
+// shieldActions has no action take the press that was meant for what was at its place.
 function shieldActions() {
   const act = stage.querySelector(".act");
-  act.inert = true;
-  setTimeout(() => (act.inert = false), 500);
+  act.inert = true; // which takes the focus from it
+  setTimeout(() => {
+    act.inert = false;
+    if (document.activeElement?.contains(act)) act.querySelector(".huge")?.focus({ preventScroll: true });
+  }, 500);
 }
 
 // isHandle reports whether a text stands for a card that was found by a search. A handle ends
@@ -282,7 +285,7 @@ const till = {
   get lookup() {
     return lookup;
   },
-  ...{ path, owner, openCard, load, findCard, perform, alone, signedIn },
+  ...{ path, owner, openCard, load, findCard, perform, alone, signedIn, shieldActions },
 };
 const acts = actsOf(till);
 const { issue, name, isNamed, handOver, connect } = issuing(till);
