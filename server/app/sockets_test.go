@@ -112,7 +112,9 @@ func TestSlowReaderHTTP2(t *testing.T) {
 		// has not begun its answer by then is reset, and takes no room.
 		c.MaxConnections, c.WriteTimeout = 1, 2*time.Second
 	}, withTLS(t))
-	c := tls.Client(dialServer(t, a.Origin), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	tcp := dialServer(t, a.Origin).(*net.TCPConn)
+	noError(t, tcp.SetReadBuffer(4<<10)) // which a few answers fill
+	c := tls.Client(tcp, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 	if err := c.Handshake(); err != nil || c.ConnectionState().NegotiatedProtocol != "h2" {
 		t.Fatal(err, c.ConnectionState().NegotiatedProtocol)
 	}
