@@ -8,11 +8,11 @@ type HolderFields struct {
 }
 
 // SetHolder gives a card without a holder, such as a printed one, its holder. A card that is on a phone, or has a name, an email or a
-// phone number, is refused with conflict, unless its holder is the same.
+// phone number, is refused with conflict, also if they are the same: a till must not find out a number by guesses.
 func (tx *Tx) SetHolder(till Till, text string, f HolderFields) (d CardDetail, err error) {
 	var patch HolderContactPatch
 	patch.Phone = f.Phone
-	contact, faults := patch.apply(HolderContact{}, tx.cachedShop(till.Shop).CountryCode)
+	_, faults := patch.apply(HolderContact{}, tx.cachedShop(till.Shop).CountryCode)
 	if faults != nil {
 		return d, Invalid(faults...)
 	}
@@ -24,13 +24,8 @@ func (tx *Tx) SetHolder(till Till, text string, f HolderFields) (d CardDetail, e
 		return d, err
 	}
 	c, a := chain.instances[0], Access{Shop: till.Shop}
-	type holder struct{ name, email, phone Null[string] }
-	have := holder{c.HolderName, c.HolderEmail, tx.contact(chain.first.key).Phone}
-	want := holder{f.HolderName.Value(), f.HolderEmail.Value(), contact.Phone}
-	if have == want {
-		return tx.cardDetail(a, c.ID)
-	}
-	if have != (holder{}) || c.InstalledAt.Valid || chain.first.copies != 0 { // wallets and notices do not install a card
+	known := c.HolderName.Valid || c.HolderEmail.Valid || tx.contact(chain.first.key).Phone.Valid
+	if known || c.InstalledAt.Valid || chain.first.copies != 0 { // wallets and notices do not install a card
 		return d, refuse(Conflict, "The card has a holder already.")
 	}
 	if d, err = tx.UpdateCard(a, c.ID, CardPatch{HolderName: f.HolderName, HolderEmail: f.HolderEmail}); err == nil {

@@ -82,7 +82,7 @@ var SetHolder = declare(kernel.Operation{
 	Group: cards,
 	Title: "Give a card its holder",
 	Doc: "Of a card that nobody has yet, such as a printed one. A card that is on a phone (installed, in a wallet or with notices), or has " +
-		"a name, an email or a phone number, is a conflict, unless its holder is the same.",
+		"a name, an email or a phone number, is a conflict.",
 	Callers: device,
 	Codes:   refusals,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.HolderFields) (store.CardDetail, error) {

@@ -19,10 +19,12 @@ func TestSetHolder(t *testing.T) {
 		s.Post(path, fields{"holder_name": " ", "holder_email": "ada"}).Invalid("holder_email invalid_format", "holder_name too_short")
 		s.Post("/cards/none/holder", holder).Want(404, "not_found")
 	})
-	s.Post(path, holder).Want(201).Shows(fields{"id": card, "holder_name": "Ada", "holder_email": "ada@example.com", "status": "invited"})
+	key := []string{"Idempotency-Key", "0b6f7c0e-5d0a-4d51-9d4b-3f0f5a2f7c11"}
+	s.Post(path, holder, key...).Want(201).Shows(fields{"id": card, "holder_name": "Ada", "holder_email": "ada@example.com", "status": "invited"})
 	s.REST().Get("/cards/" + card + "/contact").WantOK(fields{"phone": "+390612345678"})
 	s.Unchanged(func() {
-		s.Post(path, holder).Want(201).Shows(fields{"holder_name": "Ada"}) // the same again
+		s.Post(path, holder, key...).Want(201).Shows(fields{"holder_name": "Ada"}) // the same request again
+		s.Post(path, holder).Want(409, "conflict")
 		others := fields{"holder_name": "Eve", "holder_email": "eve@example.com", "phone": "+390612345679"}
 		for name, value := range others {
 			s.Post(path, servertest.Merge(holder, fields{name: value})).Want(409, "conflict")

@@ -23,7 +23,8 @@ func TestTillCodeLarge(t *testing.T) {
 	for _, problem := range eval[[]string](p, `() => {
 		const code = document.querySelector('dialog code'), size = e => parseFloat(getComputedStyle(e).fontSize)
 		const large = [...document.querySelectorAll('dialog *')].filter(e => e !== code && e.innerText && size(e) >= size(code))
-		return [...large.map(e => e.innerText + ' is as large as the code'), ...[...code.getClientRects()].slice(1).map(() => 'the code is broken')]
+		return large.map(e => e.innerText + ' is as large as the code')
+			.concat([...code.getClientRects()].slice(1).map(() => 'the code is broken'))
 	}`) {
 		t.Error(problem)
 	}

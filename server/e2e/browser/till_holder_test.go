@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTillHolderAskedAgain enters a customer while the server does not answer. "Ask again" sends it at once, and says
-// beside the field what the server does not accept.
+// TestTillHolderAskedAgain enters a customer while the server does not answer. "Ask again" sends it at once, says beside
+// the field what the server does not accept, and is told of what was saved without an answer.
 func TestTillHolderAskedAgain(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -31,9 +31,15 @@ func TestTillHolderAskedAgain(t *testing.T) {
 		t.Errorf("the name is %q", got)
 	}
 	p.Fill("Phone number", "+39 06 1234 5678")
+	f.answers.Store(true) // the server saves the customer, and the page does not hear of it
 	p.Press("Save")
+	<-f.kept
+	p.pass(personWaits)
+	p.Wait("Offline", "The server does not answer.")
+	f.answers.Store(false)
+	p.Press("Ask again")
 	p.Wait("Connected", "The customer was saved.", "Grace Hopper")
-	p.ExpectProblems() // the request that was given up, 400
+	p.ExpectProblems() // the requests that were given up, 400
 }
 
 // TestTillHolderOnce checks that a card offers to enter the customer no more once it has one: also a phone number alone,
@@ -68,6 +74,8 @@ func TestTillHolderByKeys(t *testing.T) {
 	_, short := codesOf(s, s.Issue(s.ProgramIDs["standard"], nil))
 	p := openTill(t, s, View{Width: 390})
 	p.scan(short)
+	p.Press("Give 1 stamp") // a barista may stamp first
+	p.Wait("1 of 10 stamps")
 	p.Press("Enter the customer")
 	if title := eval[string](p, `() => document.querySelector('dialog h2').innerText`); title != "Enter the customer" {
 		t.Errorf("the dialog is %q", title)

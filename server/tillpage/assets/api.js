@@ -67,12 +67,14 @@ function setConnection(state, isNowAway) {
 
 // call calls the till API. A call in the background may take longer, and is made also while the
 // server does not answer; insist is for a person who wants to try now. The answer of a late call
-// is still awaited after a person has waited long enough (see NoAnswer).
-export async function call(method, path, body, { background, insist, late } = {}) {
+// is still awaited after a person has waited long enough (see NoAnswer). A call with the same key
+// is made once.
+export async function call(method, path, body, { background, insist, late, key } = {}) {
   if (away && !background && !insist) throw new NoAnswer();
   const headers = { "Content-Type": "application/json" };
   if (session.token) headers["X-Staff-Session"] = session.token;
   else if (session.pin && method !== "GET") headers["X-Staff-Pin"] = session.pin;
+  if (key) headers["Idempotency-Key"] = key;
   return request(method, "/till/v1" + path, headers, body, background ? backgroundPatience : patience, late);
 }
 

@@ -40,8 +40,8 @@ export function obstacle({ card, program }, me) {
   return "";
 }
 
-// isUnused reports whether a card was never presented and says of no holder, as one that was printed.
-export const isUnused = ({ card }) => card.status === "invited" && !card.holder_name && !card.holder_email;
+// isUnnamed reports whether a card says of no holder.
+export const isUnnamed = ({ card }) => !card.holder_name && !card.holder_email;
 
 // face returns the card as it is shown.
 export function face(lookup) {

@@ -5,6 +5,7 @@ import { button, money, t } from "./dom.js";
 import { soundRefusal, soundSuccess } from "./feedback.js";
 import { clearMessages, show } from "./messages.js";
 import { askCustomer, askNewCard, showInstallCode } from "./newcard.js";
+import { uuid } from "./records.js";
 import { noAnswer, sentenceOf } from "./refusals.js";
 
 // issuing returns what the page does then. till is the page.
@@ -49,9 +50,8 @@ export function issuing(till) {
     if (fields && Object.keys(fields).length) await putHolder(lookup, to, fields);
   }
 
-  // putHolder gives a card its holder and says what came of it. It asks again for what the server does not accept. A
-  // repetition changes nothing.
-  async function putHolder(lookup, to, fields, options) {
+  // putHolder gives a card its holder and says what came of it. It asks again for what the server does not accept.
+  async function putHolder(lookup, to, fields, options = { key: uuid() }) {
     till.shieldActions(); // the second tap on the button of the dialog is not for what was below it
     const faults = await till.alone(async () => {
       try {
@@ -61,7 +61,7 @@ export function issuing(till) {
       } catch (error) {
         soundRefusal();
         if (error.details?.length) return error.details;
-        const again = button(t("Ask again"), () => putHolder(lookup, to, fields, { insist: true }), { iconName: "refresh" });
+        const again = button(t("Ask again"), () => putHolder(lookup, to, fields, { ...options, insist: true }), { iconName: "refresh" });
         if (error instanceof NoAnswer) return show("bad", noAnswer(), { more: [again] });
         if (error.code !== "conflict") return show("bad", sentenceOf(error.code));
         show("bad", t("The card has a customer already. A manager can change that in the dashboard."));

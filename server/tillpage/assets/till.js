@@ -27,6 +27,7 @@ const body = h("div.till-body", { "data-view": "find" }, messages, find, stage);
 let me; // GET /till/v1/me, also from before if the server cannot be reached
 let code = ""; // of the card that is shown
 let held; // what names it in writes if this till has just issued it: code is then its id
+let fresh; // the id of the card that was shown last before it was ever presented, such as a printed one
 let lookup; // what the server said of it; undefined: it could not be asked
 let opening = 0;
 let unread = false; // the server did not answer what the card is
@@ -177,7 +178,8 @@ function close() {
 function draw(written) {
   setView("card", written);
   const actions = cards.actions(lookup, me, acts, written ? "big" : "primary.huge");
-  if (cards.isUnused(lookup) && !isNamed(lookup.card) && isTrusted(lookup, me) && !cards.obstacle(lookup, me)) actions.push(button(t("Enter the customer"), name, { kind: "big", iconName: "user" }));
+  if (lookup.card.status === "invited") fresh = lookup.card.id;
+  if (lookup.card.id === fresh && cards.isUnnamed(lookup) && !isNamed(lookup.card) && isTrusted(lookup, me) && !cards.obstacle(lookup, me)) actions.push(button(t("Enter the customer"), name, { kind: "big", iconName: "user" }));
   stage.replaceChildren(cards.face(lookup), h("div.act", null, written ? [next("primary.huge"), ...actions] : [...actions, next()]));
   (stage.querySelector(".huge") || stage.querySelector("h2")).focus({ preventScroll: true });
 }
