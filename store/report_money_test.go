@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/csv"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -161,7 +162,8 @@ func TestMoneyReport(t *testing.T) {
 		checkMoneyTable(t, m)
 		all.add(total)
 	}
-	if all.SoldCents == 0 || all.SpentCents == 0 || all.AdjustedCents == 0 {
+	adjusted := func(b bookedMoney) bool { return b.AdjustedCents != 0 } // their sum may be 0
+	if all.SoldCents == 0 || all.SpentCents == 0 || !slices.ContainsFunc(moved, adjusted) {
 		t.Errorf("too little happened: %+v", all)
 	}
 	last := view(k.fixture, func(v *View) (MoneyReport, error) { return v.Money(k.a.Shop, MoneyQuery{}) })
