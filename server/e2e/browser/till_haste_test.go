@@ -34,6 +34,15 @@ func TestTillTappedTwice(t *testing.T) {
 	}
 }
 
+// waitForActions waits until the actions of the card take presses after the page was shielded from a second tap.
+func (p *Page) waitForActions() {
+	p.t.Helper()
+	p.wait("the focus", func() (there bool, err error) {
+		err = p.tab.eval(&there, `() => document.activeElement.matches('.act .huge')`)
+		return there, err
+	})
+}
+
 // TestTillSavedTwice taps the button that saves a customer twice, on a tablet and on a phone: what is below the dialog takes
 // no press, neither before the answer nor after it. Then the keyboard goes on at the stamp.
 func TestTillSavedTwice(t *testing.T) {
@@ -51,10 +60,7 @@ func TestTillSavedTwice(t *testing.T) {
 		p.must(nil, p.click(at.X+40, at.Y))
 		p.Wait("The customer was saved.", "Grace Hopper")
 		p.must(nil, p.click(at.X+40, at.Y))
-		p.wait("the focus", func() (there bool, err error) {
-			err = p.tab.eval(&there, `() => document.activeElement.matches('.act .huge')`)
-			return there, err
-		})
+		p.waitForActions()
 		p.Wait("Grace Hopper", "0 of 10 stamps", "Give 1 stamp")
 		if got := stamps(s, card); got != "0" {
 			t.Errorf("the card has %s stamps", got)

@@ -506,6 +506,7 @@ func TestTillEntersHolder(t *testing.T) {
 		if strings.Contains(p.Text(), "Enter the customer") {
 			t.Error("the page asks again for the customer")
 		}
+		p.waitForActions()
 		p.CheckNow()
 		p.ExpectProblems() // 400
 		card = s.Issue(s.ProgramIDs["standard"], nil)
