@@ -10,7 +10,7 @@ import (
 // an overflow page is that of the number of the next one: from this number on it looks like a B-tree's.
 const maxWipedPages = 1 << 25
 
-// wipeAll has WipePages search the whole file for remains.
+// wipeAll makes WipePages search the whole file for remains.
 const wipeAll = "UPDATE meta SET wipe_page=1 WHERE id=1"
 
 // noteErased has the log emptied after the write, and the file's pages searched for remains by WipePages.

@@ -163,6 +163,7 @@ func TestPhoneRefusesSignatures(t *testing.T) {
 	)
 	wrongKey := testSigner()
 	wrongKey.Key, _ = rsa.GenerateKey(rand.Reader, 2048)
+	wrongKey.Signatures = new(Cache)
 	nothing := func(map[string][]byte) {}
 	resigned := func(sign func(d *pkcs7.SignedData, s Signer) error) func(map[string][]byte) {
 		return func(f map[string][]byte) {

@@ -36,7 +36,7 @@ type Look struct {
 // maxCached is the number of bytes of files from which on a cache forgets all of them.
 const maxCached = 32 << 20
 
-// Cache keeps pictures and signatures, which have nothing about holders. Its zero value is empty.
+// Cache keeps pictures and signatures. None of them contains data of a holder. Its zero value is empty.
 type Cache struct {
 	mu   sync.Mutex
 	kept map[string]Files
@@ -90,11 +90,8 @@ func (c *Cache) get(l Look, logo func() ([]byte, error), draw func(*painter) (Fi
 	})
 }
 
-// keep returns the files that the cache has for a key, or else creates and keeps them. A nil cache has none.
+// keep returns the files that the cache has for a key, or else creates and keeps them.
 func (c *Cache) keep(key string, create func() (Files, error)) (Files, error) {
-	if c == nil {
-		return create()
-	}
 	c.mu.Lock()
 	files, ok := c.kept[key]
 	c.mu.Unlock()

@@ -21,7 +21,7 @@ type Signer struct {
 	Certificate  *x509.Certificate // of the pass type
 	Key          *rsa.PrivateKey
 	Intermediate *x509.Certificate // that issued Certificate
-	Signatures   *Cache            // nil: each file is signed anew
+	Signatures   *Cache            // that it has made
 }
 
 // Files are files of a pass, by name.
