@@ -25,7 +25,8 @@ func runTillLists(k till, program string) {
 	var card string
 	var row, back Stamped
 	f.writes(func(tx *Tx) {
-		card = check(tx.IssueAtCounter(signedIn, program, CounterFields{HolderFields: HolderFields{HolderName: set("Ada")}, Once: once(900)})).ID
+		ada := HolderFields{HolderName: set("Ada")}
+		card = check(tx.IssueAtCounter(signedIn, program, CounterFields{HolderFields: ada, Once: once(900)})).ID
 		row = check(tx.Stamp(signedIn, card, StampFields{Count: set[int64](12), OccurredAt: set(tx.Now), Once: once(901)}))
 		back = check(tx.Reverse(signedIn, row.Transaction.ID, UseFields{Once: once(902)}))
 	})

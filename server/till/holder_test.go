@@ -20,7 +20,8 @@ func TestSetHolder(t *testing.T) {
 		s.Post("/cards/none/holder", holder).Want(404, "not_found")
 	})
 	key := []string{"Idempotency-Key", "0b6f7c0e-5d0a-4d51-9d4b-3f0f5a2f7c11"}
-	s.Post(path, holder, key...).Want(201).Shows(fields{"id": card, "holder_name": "Ada", "holder_email": "ada@example.com", "status": "invited"})
+	s.Post(path, holder, key...).Want(201).
+		Shows(fields{"id": card, "holder_name": "Ada", "holder_email": "ada@example.com", "status": "invited"})
 	s.REST().Get("/cards/" + card + "/contact").WantOK(fields{"phone": "+390612345678"})
 	s.Unchanged(func() {
 		s.Post(path, holder, key...).Want(201).Shows(fields{"holder_name": "Ada"}) // the same request again

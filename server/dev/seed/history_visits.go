@@ -165,7 +165,8 @@ func (h *history) issue(tx *store.Tx, c *counter, g *guest) error {
 	var card store.IssuedCard
 	var err error
 	if program := h.programs[g.program]; h.rng.IntN(4) > 0 {
-		card, err = tx.IssueAtCounter(c.Till, program, store.CounterFields{HolderFields: store.HolderFields{HolderName: name, HolderEmail: email}})
+		holder := store.HolderFields{HolderName: name, HolderEmail: email}
+		card, err = tx.IssueAtCounter(c.Till, program, store.CounterFields{HolderFields: holder})
 	} else {
 		fields := store.CardFields{HolderName: name, HolderEmail: email}
 		card, err = tx.IssueCard(store.Access{Shop: h.shop}, program, fields, store.SourceWebEnrollment)
