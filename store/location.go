@@ -1,16 +1,12 @@
 package store
 
 import (
-	"crypto/rand"
-	"crypto/subtle"
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
 
-	"golang.org/x/crypto/argon2"
-
 	"punchcard/store/event"
+	"punchcard/store/password"
 )
 
 // Location is one of a shop's premises, where its tills are.
@@ -242,34 +238,11 @@ func HashStaffPIN(pin Null[string]) StaffPIN {
 	if !pin.Valid {
 		return StaffPIN{}
 	}
-	salt := make([]byte, 16)
-	rand.Read(salt)
-	const time, memory, threads = 2, 19 * 1024, 1 // OWASP's minimum for argon2id
-	sum := argon2.IDKey([]byte(pin.V), salt, time, memory, threads, 32)
-	e := base64.RawStdEncoding
-	return StaffPIN{
-		Some(
-			fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, time, threads, e.EncodeToString(salt),
-				e.EncodeToString(sum)),
-		),
-	}
+	return StaffPIN{Some(password.Hash(pin.V))}
 }
 
-// CheckPIN compares a PIN with a stored hash in constant time.
+// CheckPIN reports whether a PIN is the one of a stored hash.
 func CheckPIN(pin, stored string) bool {
-	var version, memory, time, threads int
-	parts := strings.Split(stored, "$")
-	if len(parts) != 6 {
-		return false
-	}
-	if _, err := fmt.Sscanf(parts[2]+" "+parts[3], "v=%d m=%d,t=%d,p=%d", &version, &memory, &time, &threads); err != nil {
-		return false
-	}
-	salt, err1 := base64.RawStdEncoding.DecodeString(parts[4])
-	want, err2 := base64.RawStdEncoding.DecodeString(parts[5])
-	if err1 != nil || err2 != nil {
-		return false
-	}
-	got := argon2.IDKey([]byte(pin), salt, uint32(time), uint32(memory), uint8(threads), uint32(len(want)))
-	return subtle.ConstantTimeCompare(got, want) == 1
+	ok, err := password.Check(pin, stored)
+	return ok && err == nil
 }

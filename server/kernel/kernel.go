@@ -23,9 +23,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"punchcard/server/password"
 	"punchcard/server/wire"
 	"punchcard/store"
+	"punchcard/store/password"
 )
 
 // Config holds the settings of a Kernel.

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"punchcard/server/password"
 	"punchcard/store"
+	"punchcard/store/password"
 )
 
 // View reads the store before a write; see Prepare.

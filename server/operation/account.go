@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"punchcard/server/kernel"
-	"punchcard/server/password"
 	"punchcard/server/qr"
 	"punchcard/server/wire"
 	"punchcard/store"
+	"punchcard/store/password"
 )
 
 // checkNew returns the refusal of a new password that is too easy to guess.

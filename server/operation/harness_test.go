@@ -11,10 +11,10 @@ import (
 	"punchcard/server/dev/seed"
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
-	"punchcard/server/password"
 	"punchcard/server/servertest"
 	"punchcard/server/servertest/require"
 	"punchcard/store"
+	"punchcard/store/password"
 )
 
 // harness is a store with a clock, the mail that it sends, and the sessions of its people.

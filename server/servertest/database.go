@@ -3,15 +3,12 @@ package servertest
 import (
 	"context"
 	"database/sql"
-	"encoding/base64"
 	"errors"
-	"fmt"
 	"net/url"
 	"sync"
 	"testing"
 	"time"
 
-	"golang.org/x/crypto/argon2"
 	_ "modernc.org/sqlite" // the driver of Database
 
 	"punchcard/store"
@@ -51,26 +48,6 @@ func (b *beside) close() {
 	if b.db != nil {
 		b.db.Close()
 		b.db = nil
-	}
-}
-
-// WeakenPIN gives the locations in a file that have a PIN the given one, hashed
-// with the least work. A test that checks a PIN thousands of times would
-// otherwise spend most of its time on hashing.
-func WeakenPIN(t testing.TB, file, pin string) {
-	t.Helper()
-	salt := []byte("0123456789abcdef")
-	sum := argon2.IDKey([]byte(pin), salt, 1, 8, 1, 32)
-	e := base64.RawStdEncoding
-	hash := fmt.Sprintf("$argon2id$v=%d$m=8,t=1,p=1$%s$%s", argon2.Version, e.EncodeToString(salt), e.EncodeToString(sum))
-	var b beside
-	defer b.close()
-	db, err := b.open(file)
-	if err == nil {
-		_, err = db.Exec("UPDATE locations SET staff_pin=? WHERE staff_pin IS NOT NULL", hash)
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

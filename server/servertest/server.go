@@ -26,6 +26,7 @@ import (
 	"punchcard/server/dev/seed"
 	"punchcard/server/kernel"
 	"punchcard/server/till"
+	"punchcard/store/password"
 )
 
 // Patience is the time limit of waits that normally end much sooner. A test that waits
@@ -43,6 +44,9 @@ type Server struct {
 	rest, till  *source // of the documents of the REST API and the till API
 	control     *source // of the document of the control API
 }
+
+// init makes hashes cheap, since tests would spend most of their time on them.
+func init() { password.Memory = 8 }
 
 // Start serves the demo shop on a free port, as "punchcard dev" does. Options
 // change the Config. The server stops at the end of the test.

@@ -28,13 +28,10 @@ func newCard(s *servertest.Server, kind string, more fields) (card, program stri
 	return s.Issue(program, nil), program
 }
 
-// newTill creates a location with a till. A staff PIN is checked with the least work.
+// newTill creates a location with a till.
 func newTill(s *servertest.Server, body fields) (till *servertest.Server, location string) {
 	s.T.Helper()
 	location = s.Control("POST", "/locations", body).Str("id")
-	if pin, ok := body["staff_pin"].(string); ok {
-		servertest.WeakenPIN(s.T, s.App.Store.Path(), pin)
-	}
 	return s.NewDevice(location), location
 }
 

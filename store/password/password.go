@@ -1,9 +1,10 @@
-// Package password hashes the passwords of people with argon2id, checks them, and says
-// which ones are too easy to guess.
+// Package password hashes passwords and PINs of people with argon2id, checks them, and says
+// which passwords are too easy to guess.
 package password
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/rand"
@@ -37,6 +38,10 @@ const (
 	keySize = 32
 )
 
+// Memory is the KiB that a new hash takes. It is changed by tests alone, which set it to 8
+// before they start a server, so that they do not spend their time on hashing.
+var Memory uint32 = memory
+
 // maxWait is how long a password waits for its turn to be hashed.
 const maxWait = 5 * time.Second
 
@@ -68,10 +73,10 @@ func New(n int, wait time.Duration) *Hasher {
 // Hashes returns how many passwords were hashed.
 func (h *Hasher) Hashes() int64 { return h.hashes.Load() }
 
-// key hashes a password when it is its turn.
-func (h *Hasher) key(ctx context.Context, password string, salt []byte, time_, memory uint32, threads uint8, size uint32) ([]byte, error) {
+// do calls hash when it is its turn.
+func (h *Hasher) do(ctx context.Context, hash func()) error {
 	if err := h.take(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	start := time.Now()
 	defer func() {
@@ -82,7 +87,8 @@ func (h *Hasher) key(ctx context.Context, password string, salt []byte, time_, m
 		time.AfterFunc(time.Since(start), func() { <-h.slots })
 	}()
 	h.hashes.Add(1)
-	return argon2.IDKey([]byte(password), salt, time_, memory, threads, size), nil
+	hash()
+	return nil
 }
 
 // take waits for a slot.
@@ -106,30 +112,40 @@ func (h *Hasher) take(ctx context.Context) error {
 	}
 }
 
-// Hash returns the hash of a password in PHC form. It takes tens of milliseconds. The error
-// is ErrBusy if it was not the password's turn in time.
-func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
-	salt := make([]byte, 16)
-	rand.Read(salt)
-	sum, err := h.key(ctx, password, salt, passes, memory, threads, keySize)
-	if err != nil {
-		return "", err
-	}
-	e := base64.RawStdEncoding
-	return fmt.Sprintf(
-		"$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, passes, threads,
-		e.EncodeToString(salt),
-		e.EncodeToString(sum),
-	), nil
+// Hash is the function Hash. The error is ErrBusy if it was not the password's turn in time.
+func (h *Hasher) Hash(ctx context.Context, password string) (hash string, err error) {
+	err = h.do(ctx, func() { hash = Hash(password) })
+	return hash, err
 }
 
-// Check reports whether a password is the one of a hash. If the hash is empty, since
-// there is no such account, it takes as long and reports false.
-func (h *Hasher) Check(ctx context.Context, password, hash string) (bool, error) {
-	if hash == "" {
-		_, err := h.key(ctx, password, make([]byte, 16), passes, memory, threads, keySize)
-		return false, err
-	}
+// Check is the function Check. The error is ErrBusy if it was not the password's turn in time.
+// If the hash is empty, since there is no such account, it takes as long and reports false.
+func (h *Hasher) Check(ctx context.Context, password, hash string) (ok bool, err error) {
+	busy := h.do(ctx, func() {
+		if hash == "" {
+			Hash(password)
+			return
+		}
+		ok, err = Check(password, hash)
+	})
+	return ok, cmp.Or(busy, err)
+}
+
+// Hash returns the hash of a password or a PIN in PHC form. It takes tens of milliseconds.
+func Hash(password string) string {
+	salt := make([]byte, 16)
+	rand.Read(salt)
+	sum := argon2.IDKey([]byte(password), salt, passes, Memory, threads, keySize)
+	e := base64.RawStdEncoding
+	return fmt.Sprintf(
+		"$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, Memory, passes, threads,
+		e.EncodeToString(salt),
+		e.EncodeToString(sum),
+	)
+}
+
+// Check reports whether a password or a PIN is the one of a hash.
+func Check(password, hash string) (bool, error) {
 	var version, m, t, p int
 	parts := strings.Split(hash, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" {
@@ -143,8 +159,8 @@ func (h *Hasher) Check(ctx context.Context, password, hash string) (bool, error)
 	if err1 != nil || err2 != nil || len(want) == 0 || m < 8 || m > 1<<20 || t < 1 || t > 100 || p < 1 || p > 16 {
 		return false, errHash
 	}
-	got, err := h.key(ctx, password, salt, uint32(t), uint32(m), uint8(p), uint32(len(want)))
-	return err == nil && subtle.ConstantTimeCompare(got, want) == 1, err
+	got := argon2.IDKey([]byte(password), salt, uint32(t), uint32(m), uint8(p), uint32(len(want)))
+	return subtle.ConstantTimeCompare(got, want) == 1, nil
 }
 
 var errHash = errors.New("password: the stored hash is damaged")

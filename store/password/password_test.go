@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"punchcard/server/password"
+	"punchcard/store/password"
 )
 
 // TestHash checks that a hash matches its password and no other, is salted, and that a damaged one
