@@ -125,7 +125,7 @@ type Store struct {
 	wg      sync.WaitGroup
 
 	readers    chan *sqlite.Conn
-	unopened   chan struct{}     // one element for each reader of a temporary file that is not open yet
+	unopened   chan struct{}     // one element for each reader that is not open yet
 	idleWriter chan *sqlite.Conn // contains the writing connection while no group is being written; equals readers in a small store
 
 	locations epochCache[shopLocations] // by shop
@@ -315,16 +315,13 @@ func (s *Store) open() error {
 		return w.Script("PRAGMA shrink_memory") // frees what reading the schema took
 	}
 	s.idleWriter <- w
-	for n := range s.opts.Readers {
-		if n > 0 && s.opts.Ephemeral { // opened when first needed
-			s.unopened <- struct{}{}
-			continue
-		}
-		r, err := s.reader()
-		if err != nil {
-			return s.openError(err)
-		}
-		s.readers <- r
+	r, err := s.reader()
+	if err != nil {
+		return s.openError(err)
+	}
+	s.readers <- r
+	for range s.opts.Readers - 1 {
+		s.unopened <- struct{}{}
 	}
 	return nil
 }

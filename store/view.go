@@ -102,11 +102,12 @@ func (s *Store) takeReader() (*sqlite.Conn, error) {
 		select {
 		case c, ok = <-s.readers:
 		case <-s.unopened:
-			c, err := s.reader()
-			if err != nil {
-				s.unopened <- struct{}{}
+			opened, err := s.reader()
+			if err == nil {
+				return opened, nil
 			}
-			return c, err
+			s.unopened <- struct{}{}
+			c, ok = <-s.readers // the first one is open
 		}
 	}
 	if !ok {
