@@ -30,9 +30,10 @@ func (s flagSet) form(i *invocation) (url.Values, error) {
 		}
 	}
 	var all []string
-	first := ""
+	first, flagsChoose := "", false
 	for _, f := range s.flags {
 		all = append(all, flagOf(f.Name))
+		flagsChoose = flagsChoose || f.op == s.binding.other
 		if f.value.IsZero() {
 			continue
 		}
@@ -44,7 +45,7 @@ func (s flagSet) form(i *invocation) (url.Values, error) {
 			return nil, err
 		}
 	}
-	if first == "" && len(all) > 0 && s.binding.other != nil && i.op == s.binding.op {
+	if first == "" && flagsChoose {
 		return nil, usagef("missing flags: one of %s", strings.Join(all, ", "))
 	}
 	return form, nil

@@ -70,6 +70,9 @@ func (f *importFlags) prepare(i *invocation) error {
 
 // readWhole reads a file that nobody writes meanwhile: the end of one that grows may be half a row.
 func readWhole(path string) ([]byte, error) {
+	if path == "" {
+		return nil, usagef("<file>: must not be empty")
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

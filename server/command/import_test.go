@@ -229,6 +229,8 @@ func TestImportFaults(t *testing.T) {
 	f.refused("card import "+f.write("u.csv", "a,b\n1,2\n")+" --program Coffee", "must say what the columns hold")
 	f.refused("card import "+f.write("h.csv", "reference\n")+" --program Coffee", "no rows")
 	f.refused("card import "+filepath.Dir(f.db)+" --program Coffee", "regular file")
+	f.refused("card import "+twice, "--program is required")
+	f.refused("card import '' --program Coffee", "<file>: must not be empty")
 	f.refused("card import "+twice+" --program Tea", "no program")
 	f.refused("card import " + twice)
 	same()
