@@ -2,33 +2,19 @@ package main
 
 import "strings"
 
-// reportSums are the sums of a part of a day's report.
-type reportSums struct {
-	rows, reversed, stamps, redemptions, uses, reversals, toppedUp, spent, cents int64
-}
-
-// add adds a row, of which reversed ones count as rows alone.
-func (s *reportSums) add(t *row, reversed bool) {
-	s.rows++
+// addReported adds a row to the sums of a report, of which reversed ones count as rows alone.
+func (d tally) addReported(t *row, reversed bool) {
+	d["rows"]++
 	if reversed {
-		s.reversed++
+		d["reversed"]++
 		return
 	}
-	s.cents += t.cents
-	switch t.Type {
-	case "stamp":
-		s.stamps += t.stamps()
-	case "redemption":
-		s.redemptions++
-	case "discount", "access":
-		s.uses++
-	case "reversal":
-		s.reversals++
-	case "topup":
-		s.toppedUp += t.cents
-	case "spend":
-		s.spent -= t.cents
+	d["moved cents"] += t.cents
+	d["moved stamps"] += t.stamps()
+	if t.Type == "reversal" {
+		d["reversals"]++
 	}
+	d.addRow(t)
 }
 
 // rowTypes are the types of rows, in the order of the report.
@@ -41,15 +27,14 @@ func (f *figures) checkReport(p page) {
 		day = f.today
 	}
 	location := f.q.Get("location_id")
-	var all reportSums
-	groups := map[string]map[string]*reportSums{"By type": {}, "By till": {}, "By member of staff": {}, "By program": {}}
-	stampsOf := map[string]int64{} // by type
+	all := tally{}
+	groups := map[string]map[string]tally{"By type": {}, "By till": {}, "By member of staff": {}, "By program": {}}
 	for _, t := range f.p.rows {
 		if t.Created.After(f.At) || dayOf(t.given().In(f.zone)) != day || location != "" && t.Location != location {
 			continue
 		}
 		reversed := t.Reversed != nil && !t.Reversed.After(f.At)
-		all.add(t, reversed)
+		all.addReported(t, reversed)
 		staff := "Nobody signed in"
 		if t.Staff != nil {
 			staff = f.p.staff[*t.Staff]
@@ -58,24 +43,21 @@ func (f *figures) checkReport(p page) {
 			"By member of staff": staff,
 			"By program":         f.p.programs[t.Program].Name} {
 			if groups[group][name] == nil {
-				groups[group][name] = &reportSums{}
+				groups[group][name] = tally{}
 			}
-			groups[group][name].add(t, reversed)
-		}
-		if !reversed {
-			stampsOf[t.Type] += t.stamps()
+			groups[group][name].addReported(t, reversed)
 		}
 	}
 	f.checkReportCards(p, day, location, all)
-	f.checkReportTypes(p, groups["By type"], stampsOf, all)
+	f.checkReportTypes(p, groups["By type"], all)
 	for _, group := range []string{"By till", "By member of staff", "By program"} {
 		f.checkReportSums(p, group, groups[group])
 	}
 }
 
 // checkReportCards compares the tiles of a report, and its money.
-func (f *figures) checkReportCards(p page, day int, location string, all reportSums) {
-	cards, begun, outstanding := int64(0), int64(0), int64(0)
+func (f *figures) checkReportCards(p page, day int, location string, all tally) {
+	begun, outstanding := int64(0), int64(0)
 	for _, c := range f.p.list[:f.p.created] {
 		for _, in := range c.live() {
 			outstanding += in.cents
@@ -83,26 +65,24 @@ func (f *figures) checkReportCards(p page, day int, location string, all reportS
 		if dayOf(c.created.In(f.zone)) != day || location != "" && c.first != location {
 			continue
 		}
-		cards++
+		all["new_cards"]++
 		if a := c.instances[0].archived; c.source != "import" && (a.IsZero() || dayOf(a.In(f.zone)) > day) {
 			begun += c.initial
 		}
 	}
-	f.checkTiles(p.tiles, []counted{
-		{"Stamps", all.stamps, 0}, {"Redemptions", all.redemptions, 0}, {"New cards", cards, 0}, {"Reversals", all.reversals, 0},
-	})
+	f.checkTiles(p.tiles, all, nil, "Stamps", "Redemptions", "New cards", "Reversals")
 	if len(p.facts) == 3 {
-		f.same("sold", p.facts[0], all.toppedUp+begun)
-		f.same("spent", p.facts[1], all.spent)
+		f.same("sold", p.facts[0], all["topped_up_cents"]+begun)
+		f.same("spent", p.facts[1], all["spent_cents"])
 		f.same("outstanding", p.facts[2], outstanding)
 	}
 }
 
 // checkReportTypes compares the table by type, whose last row is the total.
-func (f *figures) checkReportTypes(p page, by map[string]*reportSums, stampsOf map[string]int64, all reportSums) {
+func (f *figures) checkReportTypes(p page, by map[string]tally, all tally) {
 	rows := p.tables["By type"]
 	if len(rows) == 0 {
-		f.same("rows", "0", all.rows)
+		f.same("rows", "0", all["rows"])
 		return
 	}
 	next := 1
@@ -117,36 +97,30 @@ func (f *figures) checkReportTypes(p page, by map[string]*reportSums, stampsOf m
 		}
 		row := rows[next]
 		next++
-		f.same(kind, row[1], s.rows)
-		f.same(kind+" reversed", row[2], s.reversed)
+		f.same(kind, row[1], s["rows"])
+		f.same(kind+" reversed", row[2], s["reversed"])
 		switch amount := row[3]; {
 		case strings.Contains(amount, " stamp") && !strings.Contains(amount, "·"):
-			f.same(kind+" stamps", amount, stampsOf[kind])
+			f.same(kind+" stamps", amount, s["moved stamps"])
 		case strings.ContainsAny(amount, "0123456789") && !strings.Contains(amount, "·"):
-			f.same(kind+" amount", amount, s.cents)
+			f.same(kind+" amount", amount, s["moved cents"])
 		}
 	}
 	equal(f.r, pageKind, f.where("types of rows"), len(rows)-2, next-1)
-	f.same("rows", rows[len(rows)-1][1], all.rows)
-	f.same("reversed rows", rows[len(rows)-1][2], all.reversed)
+	f.same("rows", rows[len(rows)-1][1], all["rows"])
+	f.same("reversed rows", rows[len(rows)-1][2], all["reversed"])
 }
 
 // checkReportSums compares a table of sums by name. The tills of a location count together, since no
 // export names them.
-func (f *figures) checkReportSums(p page, group string, by map[string]*reportSums) {
+func (f *figures) checkReportSums(p page, group string, by map[string]tally) {
 	rows := p.tables[group]
 	if len(rows) == 0 {
 		return
 	}
-	column := map[string]func(*reportSums) int64{
-		"Actions": func(s *reportSums) int64 { return s.rows }, "Stamps": func(s *reportSums) int64 { return s.stamps },
-		"Redemptions": func(s *reportSums) int64 { return s.redemptions }, "Uses": func(s *reportSums) int64 { return s.uses },
-		"Topped up": func(s *reportSums) int64 { return s.toppedUp }, "Spent": func(s *reportSums) int64 { return s.spent },
-		"Reversals": func(s *reportSums) int64 { return s.reversals },
-	}
 	for i, head := range rows[0] {
-		of := column[head]
-		if of == nil {
+		sum := labels[head]
+		if sum == "" {
 			continue
 		}
 		said := map[string]int64{}
@@ -156,7 +130,7 @@ func (f *figures) checkReportSums(p page, group string, by map[string]*reportSum
 			said[name] += n
 		}
 		for name, s := range by {
-			equal(f.r, pageKind, f.where(group+" "+name+" "+head), said[name], of(s))
+			equal(f.r, pageKind, f.where(group+" "+name+" "+head), said[name], s[sum])
 			delete(said, name)
 		}
 		for name, n := range said {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -45,99 +47,98 @@ func (p *replay) expiredBetween(from, to time.Time) bool {
 
 // check compares what was answered with what was counted.
 func (f *figures) check() {
-	if strings.HasPrefix(f.What, "page ") || strings.HasPrefix(f.path, "/dashboard") {
+	if strings.HasPrefix(f.What, "page ") {
 		var text string
 		if json.Unmarshal(f.Body, &text) != nil {
-			f.r.differ("figures of pages", "%s: the body is no text", f.What)
+			f.r.differ(pageKind, "%s: the body is no text", f.What)
 			return
 		}
 		f.checkPage(text)
 		return
 	}
-	if strings.HasPrefix(f.What, "mcp ") {
-		f.checkAssistant()
+	kind, counted := "figures of the API", f.answer(f.path)
+	tool, ofTool := strings.CutPrefix(f.What, "mcp ")
+	if ofTool {
+		kind, counted = "figures of the assistant", f.told(tool)
+	}
+	if counted == nil {
+		f.r.note("no count of %s %s", f.What, f.Path)
 		return
 	}
-	counted, known := f.answer()
-	if !known {
-		f.r.note("no count of %s", f.What)
+	said, want := map[string]any{}, map[string]any{}
+	text, err := json.Marshal(counted)
+	if err = errors.Join(err, flatten(f.Body, said), flatten(text, want)); err != nil {
+		f.r.differ(kind, "%s: %v", f.where(""), err)
 		return
 	}
-	var said any
-	if err := json.Unmarshal(f.Body, &said); err != nil {
-		f.r.differ("figures of the API", "%s at %s: %v", f.Path, f.At.Format(stamp), err)
-		return
-	}
-	f.compare(f.Path+" at "+f.At.Format(stamp), said, plain(counted))
+	f.compare(kind, said, want, ofTool)
 }
 
-// plain returns a value as JSON has it.
-func plain(v any) (out any) {
-	data, err := json.Marshal(v)
-	if err == nil {
-		err = json.Unmarshal(data, &out)
+// flatten puts the values of an answer into a map by their paths.
+func flatten(text []byte, values map[string]any) error {
+	var v any
+	err := json.Unmarshal(text, &v)
+	put(values, "", v)
+	return err
+}
+
+// put puts the values in a value of JSON. Entries of a list are named by their day, location, type or hour, so that their order does
+// not matter. Locations and hours without a count are left out.
+func put(values map[string]any, path string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, inner := range v {
+			put(values, strings.TrimSpace(path+" "+k), inner)
+		}
+	case []any:
+		for i, inner := range v {
+			m, _ := inner.(map[string]any)
+			name := fmt.Sprint(i)
+			switch {
+			case m["date"] != nil:
+				name = fmt.Sprint(m["date"])
+			case m["count"] == 0.0 && (m["location_id"] != nil || m["hour"] != nil):
+				continue
+			case m["location_id"] != nil:
+				name = fmt.Sprint(m["location_id"])
+			case m["type"] != nil:
+				name = fmt.Sprint(m["type"])
+			case m["hour"] != nil:
+				name = fmt.Sprint(m["day_of_week"], "-", m["hour"])
+			}
+			put(values, path+" "+name, inner)
+		}
+	default:
+		values[path] = v
 	}
-	if err != nil {
-		panic(err)
-	}
-	return out
 }
 
 // named are fields that no sum gives.
-var named = map[string]bool{"location_name": true, "color": true}
+var named = regexp.MustCompile(` (location_name|color)$`)
 
-// compare compares two values of JSON. Cells and locations without a count are left out, and their order
-// does not matter.
-func (f *figures) compare(where string, said, counted any) {
-	const kind = "figures of the API"
-	switch counted := counted.(type) {
-	case map[string]any:
-		m, _ := said.(map[string]any)
-		for k, v := range counted {
-			f.compare(where+" "+k, m[k], v)
+// compare compares the values of two answers. Fields that a tool leaves out and those that were not counted are not compared. Of those
+// that it has, all numbers that are not 0 must be there.
+func (f *figures) compare(kind string, said, counted map[string]any, ofTool bool) {
+	fields := map[string]bool{}
+	for path := range said {
+		field, _, _ := strings.Cut(path, " ")
+		fields[field] = true
+		if _, known := counted[path]; !known && !ofTool && !named.MatchString(path) {
+			f.r.differ(kind, "%s: a field that was not counted", f.where(path))
 		}
-		for k := range m {
-			if _, known := counted[k]; !known && !named[k] {
-				f.r.differ(kind, "%s: a field %q that was not counted", where, k)
-			}
-		}
-	case []any:
-		list, _ := said.([]any)
-		list, counted = ordered(list), ordered(counted)
-		if len(list) != len(counted) {
-			f.r.differ(kind, "%s: said %d entries, counted %d", where, len(list), len(counted))
-			return
-		}
-		for i := range counted {
-			f.compare(fmt.Sprintf("%s.%d", where, i), list[i], counted[i])
-		}
-	case float64:
-		f.r.count(kind, 1)
-		if n, ok := said.(float64); !ok || math.Abs(n-counted) > 1e-9*max(1, math.Abs(counted)) {
-			f.r.differ(kind, "%s: said %v, counted %v", where, said, counted)
-		}
-	default:
-		equal(f.r, kind, where, said, counted)
 	}
-}
-
-// ordered returns entries by location, or by hour of the week, without those of which there are none.
-func ordered(list []any) []any {
-	key := func(e any) string {
-		m, _ := e.(map[string]any)
-		switch {
-		case m["location_id"] != nil:
-			return m["location_id"].(string)
-		case m["hour"] != nil:
-			return fmt.Sprintf("%v %02.0f", m["day_of_week"], m["hour"])
+	for path, want := range counted {
+		field, _, _ := strings.Cut(path, " ")
+		is, has := said[path]
+		x, isNumber := want.(float64)
+		if ofTool && !has && (!fields[field] || !isNumber || x == 0) {
+			continue
 		}
-		return ""
+		if n, ok := is.(float64); ok && isNumber && math.Abs(n-x) <= 1e-9*max(1, math.Abs(x)) {
+			is = want
+		}
+		equal(f.r, kind, f.where(path), is, want)
 	}
-	list = slices.DeleteFunc(slices.Clone(list), func(e any) bool {
-		return key(e) != "" && e.(map[string]any)["count"] == 0.0
-	})
-	slices.SortStableFunc(list, func(a, b any) int { return strings.Compare(key(a), key(b)) })
-	return list
 }
 
 // object is an answer of the API.
@@ -145,46 +146,39 @@ type object map[string]any
 
 var types = []string{"standard", "private", "discount", "access", "prepaid"}
 
-// answer counts what an operation of the API answers.
-func (f *figures) answer() (answer any, known bool) {
-	_, path, _ := strings.Cut(f.path, "/api/public/v1")
-	if path == "" {
-		path = f.path
-	}
+// answer counts what an operation of the API answers; nil: it has no figures.
+func (f *figures) answer(path string) object {
 	part := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
-	case len(part) == 3 && part[0] == "programs" && part[2] == "stats":
-		return f.programStats(part[1]), f.totals[part[1]] != nil
+	case len(part) == 3 && part[2] == "stats" && f.totals[part[1]] != nil:
+		return f.programStats(part[1])
 	case path == "/analytics/summary":
-		return f.summary(), true
+		return f.summary()
 	case path == "/analytics/heatmap":
-		return f.heatmap(), true
+		return f.heatmap()
 	case path == "/analytics/card-types":
 		var list []object
 		for _, t := range types {
-			list = append(list, object{"type": t, "count": f.activeOf(t), "label_key": "card_type." + t})
+			list = append(list, object{"type": t, "count": f.ofType(t)["active_cards"], "label_key": "card_type." + t})
 		}
-		return object{"distribution": list}, true
-	case len(part) == 3 && part[1] == "card-types":
-		return f.cardStats(part[2]), slices.Contains(types, part[2])
+		return object{"distribution": list}
+	case len(part) == 3 && part[1] == "card-types" && slices.Contains(types, part[2]):
+		return f.cardStats(part[2])
 	}
-	return nil, false
+	return nil
 }
 
 // perDay returns a figure of each day.
-func perDay(days []daySums, from int, name string, of func(daySums) int64) []object {
+func perDay(days []tally, from int, name, sum string) []object {
 	list := []object{}
 	for i, d := range days {
-		list = append(list, object{"date": date(from + i), name: of(d)})
+		list = append(list, object{"date": date(from + i), name: d[sum]})
 	}
 	return list
 }
 
 func (f *figures) programStats(id string) object {
 	t := f.totals[id]
-	if t == nil {
-		return nil
-	}
 	from := f.today - 89
 	days := f.of(id, nil, from, f.today)
 	at := func(counts map[string]int64) []object {
@@ -203,27 +197,24 @@ func (f *figures) programStats(id string) object {
 		}
 	}
 	return object{
-		"active_cards": t.active, "total_stamps_awarded": t.stamps, "prizes_redeemed": t.redemptions,
-		"completion_rate":         ratio(float64(t.completed), float64(t.completed+t.open)),
-		"cards_by_day":            perDay(days, from, "count", func(d daySums) int64 { return d.cards }),
-		"stamps_by_day":           perDay(days, from, "count", func(d daySums) int64 { return d.stamps }),
+		"active_cards": t.tally["active_cards"], "total_stamps_awarded": t.tally["stamps"], "prizes_redeemed": t.tally["redemptions"],
+		"completion_rate":         completion(t.tally),
+		"cards_by_day":            perDay(days, from, "count", "new_cards"),
+		"stamps_by_day":           perDay(days, from, "count", "stamps"),
 		"cards_by_location":       at(t.cardsAt),
 		"stamps_by_location":      at(t.stampsAt),
 		"stamps_by_hour_dow":      hours,
-		"platform_split":          object{"apple": t.apple, "google": t.google},
-		"avg_days_between_stamps": ratio(t.span, float64(t.gaps)),
+		"platform_split":          object{"apple": t.tally["apple"], "google": t.tally["google"]},
+		"avg_days_between_stamps": ratio(t.span, t.tally["gaps"]),
 		"timezone":                f.zone.String(),
 	}
 }
 
 func (f *figures) summary() object {
-	var sum daySums
-	for _, d := range f.of("", nil, f.today-29, f.today) {
-		sum.add(&d)
-	}
+	sum := sumOf(f.of("", nil, f.today-29, f.today))
 	return object{
 		"active_locations": f.openLocations(), "active_programs": f.activePrograms(),
-		"activity_30d": sum.activity, "new_cards_30d": sum.cards,
+		"activity_30d": sum["activity"], "new_cards_30d": sum["new_cards"],
 	}
 }
 
@@ -254,51 +245,43 @@ func (f *figures) heatmap() object {
 	if d, err := parseDate(f.q.Get("from")); err == nil {
 		from = d
 	}
-	days := make([]daySums, max(0, to-from+1))
-	program := f.q.Get("program_id")
-	for k, d := range f.days {
-		if k.day >= from && k.day <= to && (program == "" || k.program == program) &&
-			(len(f.Locations) == 0 || slices.Contains(f.Locations, k.location)) {
-			days[k.day-from].add(d)
-		}
-	}
-	return object{"from": date(from), "to": date(to), "days": perDay(days, from, "count", func(d daySums) int64 { return d.activity })}
+	there := func(k dayKey) bool { return len(f.Locations) == 0 || slices.Contains(f.Locations, k.location) }
+	days := f.of(f.q.Get("program_id"), there, from, to)
+	return object{"from": date(from), "to": date(to), "days": perDay(days, from, "count", "activity")}
 }
 
-func (f *figures) activeOf(kind string) (n int64) {
+// ofType returns the totals of the programs of a type.
+func (f *figures) ofType(kind string) tally {
+	all := tally{}
 	for id, t := range f.totals {
 		if f.p.programs[id].Type == kind {
-			n += t.active
+			all.add(t.tally)
 		}
 	}
-	return n
+	return all
+}
+
+// daysOfType returns the sums of the last 90 days of a type of cards.
+func (f *figures) daysOfType(kind string) []tally {
+	return f.of("", func(k dayKey) bool { return f.p.programs[k.program].Type == kind }, f.today-89, f.today)
 }
 
 // cardStats counts the figures of a type of cards.
 func (f *figures) cardStats(kind string) object {
-	var all totals
-	for id, t := range f.totals {
-		if f.p.programs[id].Type == kind {
-			all.add(&t.daySums)
-			all.uses, all.entries, all.balance = all.uses+t.uses, all.entries+t.entries, all.balance+t.balance
-			all.completed, all.open = all.completed+t.completed, all.open+t.open
-		}
-	}
-	k := object{"active_cards": f.activeOf(kind)}
+	all := f.ofType(kind)
+	k := object{"active_cards": all["active_cards"]}
 	switch kind {
 	case "discount":
-		k["uses"] = all.uses
+		k["uses"] = all["uses"]
 	case "access":
-		k["entries"] = all.entries
+		k["entries"] = all["uses"]
 	case "prepaid":
-		k["balance_cents"], k["topped_up_cents"], k["spent_cents"] = all.balance, all.toppedUp, all.spent
+		k["balance_cents"], k["topped_up_cents"], k["spent_cents"] = all["balance_cents"], all["topped_up_cents"], all["spent_cents"]
 	default:
-		k["stamps_awarded"], k["prizes_redeemed"] = all.stamps, all.redemptions
-		k["completion_rate"] = ratio(float64(all.completed), float64(all.completed+all.open))
+		k["stamps_awarded"], k["prizes_redeemed"], k["completion_rate"] = all["stamps"], all["redemptions"], completion(all)
 	}
-	days := f.of("", func(p *program) bool { return p.Type == kind }, f.today-89, f.today)
 	return object{
 		"card_type": kind, "kpis": k, "timezone": f.zone.String(),
-		"activity_by_day": perDay(days, f.today-89, "value", func(d daySums) int64 { return d.activity }),
+		"activity_by_day": perDay(f.daysOfType(kind), f.today-89, "value", "activity"),
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,56 +73,50 @@ func rounded(x float64, factor int64, digits int) string {
 	return r.Mul(r, big.NewRat(factor, 1)).FloatString(digits)
 }
 
-// counted is a figure that a tile shows beside an earlier one.
-type counted struct {
-	label       string
-	now, before int64
+// labels are what pages call the sums of a tally.
+var labels = map[string]string{
+	"Stamps": "stamps", "New cards": "new_cards", "Redemptions": "redemptions", "Topped up": "topped_up_cents",
+	"Spent from cards": "spent_cents", "Spent": "spent_cents", "Actions at the till": "activity", "Actions": "rows", "Uses": "uses",
+	"Reversals": "reversals",
 }
 
-// checkTiles compares the tiles that have one of the labels. A shop without prepaid cards has no tiles
+// checkTiles compares the tiles with labels with the sums of a period and of an earlier one. A shop without prepaid cards has no tiles
 // of money.
-func (f *figures) checkTiles(tiles []tile, want []counted) {
-	for _, w := range want {
-		found := false
-		for _, t := range tiles {
-			if t.label != w.label {
-				continue
+func (f *figures) checkTiles(tiles []tile, sums, earlier tally, with ...string) {
+	for _, label := range with {
+		now, before := sums[labels[label]], earlier[labels[label]]
+		i := slices.IndexFunc(tiles, func(t tile) bool { return t.label == label })
+		if i < 0 {
+			if now != 0 || before != 0 {
+				f.r.differ(pageKind, "%s: no tile, counted %d and %d", f.where(label), now, before)
 			}
-			found = true
-			f.same(t.label, t.value, w.now)
-			if note, ok := strings.CutPrefix(t.note, "vs. "); ok {
-				note, _, _ = strings.Cut(note, " a week")
-				f.same(t.label+" before", note, w.before)
-			}
-			if t.change != "" {
-				change := big.NewRat(100*(w.now-w.before), max(1, w.before)).FloatString(0) + "%"
-				if w.now > w.before {
-					change = "+" + change
-				} else if w.now == w.before {
-					change = "±0%"
-				}
-				equal(f.r, pageKind, f.where(t.label+" change"), strings.ReplaceAll(strings.ReplaceAll(t.change, "−", "-"), ",", ""),
-					change)
-			}
+			continue
 		}
-		if !found && (w.now != 0 || w.before != 0) {
-			f.r.differ(pageKind, "%s: no tile, counted %d and %d", f.where(w.label), w.now, w.before)
+		t := tiles[i]
+		f.same(label, t.value, now)
+		if note, ok := strings.CutPrefix(t.note, "vs. "); ok {
+			note, _, _ = strings.Cut(note, " a week")
+			f.same(label+" before", note, before)
+		}
+		if t.change != "" {
+			change := big.NewRat(100*(now-before), max(1, before)).FloatString(0) + "%"
+			if now > before {
+				change = "+" + change
+			} else if now == before {
+				change = "±0%"
+			}
+			equal(f.r, pageKind, f.where(label+" change"), strings.ReplaceAll(strings.ReplaceAll(t.change, "−", "-"), ",", ""), change)
 		}
 	}
 }
 
-// figuresOf returns the figures of a period, which is compared with another.
-func figuresOf(now, before daySums) []counted {
-	return []counted{
-		{"Stamps", now.stamps, before.stamps}, {"New cards", now.cards, before.cards}, {"Redemptions", now.redemptions, before.redemptions},
-		{"Topped up", now.toppedUp, before.toppedUp}, {"Spent from cards", now.spent, before.spent},
-	}
-}
+// periodTiles are the labels of the tiles that compare two periods.
+var periodTiles = []string{"Stamps", "New cards", "Redemptions", "Topped up", "Spent from cards"}
 
 func (f *figures) checkToday(p page) {
 	now := f.At.In(f.zone)
 	week := now.AddDate(0, 0, -7)
-	f.checkTiles(p.tiles, figuresOf(f.between(startOfDay(f.today, f.zone), now), f.between(startOfDay(dayOf(week), f.zone), week)))
+	f.checkTiles(p.tiles, f.between(startOfDay(f.today, f.zone), now), f.between(startOfDay(dayOf(week), f.zone), week), periodTiles...)
 }
 
 // period returns the days that the filter of the statistics asks for, and those of the second period.
@@ -157,7 +152,7 @@ func (f *figures) period() (from, to, before int, second bool) {
 const weeksFrom = 63
 
 // checkDays compares the table of a chart by day, or by week. second is nil without a second period.
-func (f *figures) checkDays(p page, id string, first, second []daySums, of func(daySums) int64) {
+func (f *figures) checkDays(p page, id string, first, second []tally, sum string) {
 	rows := p.tables[id]
 	if rows == nil {
 		return
@@ -168,12 +163,12 @@ func (f *figures) checkDays(p page, id string, first, second []daySums, of func(
 			every = 7
 		}
 	}
-	group := func(days []daySums) (list []int64) {
+	group := func(days []tally) (list []int64) {
 		for i, d := range days {
 			if i%every == 0 {
 				list = append(list, 0)
 			}
-			list[len(list)-1] += of(d)
+			list[len(list)-1] += d[sum]
 		}
 		return list
 	}
@@ -195,26 +190,19 @@ func (f *figures) checkStatistics(p page) {
 	program := f.q.Get("program_id")
 	from, to, earlier, compared := f.period()
 	first := f.of(program, nil, from, to)
-	var second []daySums
-	var now, before daySums
-	for _, d := range first {
-		now.add(&d)
-	}
+	var second []tally
 	if compared {
 		second = f.of(program, nil, earlier, earlier+to-from)
-		for _, d := range second {
-			before.add(&d)
-		}
 	}
-	f.checkTiles(p.tiles, append(figuresOf(now, before), counted{"Actions at the till", now.activity, before.activity}))
-	for id, of := range map[string]func(daySums) int64{
-		"day-stamps":      func(d daySums) int64 { return d.stamps },
-		"day-cards":       func(d daySums) int64 { return d.cards },
-		"day-redemptions": func(d daySums) int64 { return d.redemptions },
-		"day-topped-up":   func(d daySums) int64 { return d.toppedUp },
-		"day-spent":       func(d daySums) int64 { return d.spent },
+	f.checkTiles(p.tiles, sumOf(first), sumOf(second), append(periodTiles, "Actions at the till")...)
+	for id, sum := range map[string]string{
+		"day-stamps":      "stamps",
+		"day-cards":       "new_cards",
+		"day-redemptions": "redemptions",
+		"day-topped-up":   "topped_up_cents",
+		"day-spent":       "spent_cents",
 	} {
-		f.checkDays(p, id, first, second, of)
+		f.checkDays(p, id, first, second, sum)
 	}
 	f.checkPlaces(p, "locations", f.locations(program, from, to))
 	f.checkHours(p, program)
@@ -273,7 +261,7 @@ func (f *figures) checkYear(p page, program string) {
 			f.r.differ(pageKind, "%s: no cell", f.where("year "+at.Format(time.DateOnly)))
 			return
 		}
-		f.same("year "+at.Format(time.DateOnly), rows[at.Day()][column], d.activity)
+		f.same("year "+at.Format(time.DateOnly), rows[at.Day()][column], d["activity"])
 	}
 }
 
@@ -284,27 +272,27 @@ func (f *figures) checkProgram(p page, id string) {
 		return
 	}
 	if len(p.tiles) > 0 {
-		f.same("active cards", p.tiles[0].value, t.active)
+		f.same("active cards", p.tiles[0].value, t.tally["active_cards"])
 	}
 	from := f.today - 89
 	days := f.of(id, nil, from, f.today)
-	f.checkDays(p, "cards", days, nil, func(d daySums) int64 { return d.cards })
+	f.checkDays(p, "cards", days, nil, "new_cards")
 	f.checkPlaces(p, "cards-location", t.cardsAt)
 	if rows := p.tables["platforms"]; len(rows) == 3 {
-		f.same("iPhone", rows[1][1], t.apple)
-		f.same("Android", rows[2][1], t.google)
+		f.same("iPhone", rows[1][1], t.tally["apple"])
+		f.same("Android", rows[2][1], t.tally["google"])
 	}
 	if !f.p.programs[id].collectsStamps() {
-		f.checkDays(p, "activity", days, nil, func(d daySums) int64 { return d.activity })
+		f.checkDays(p, "activity", days, nil, "activity")
 		return
 	}
 	if len(p.tiles) == 5 {
-		f.same("stamps", p.tiles[1].value, t.stamps)
-		f.same("prizes redeemed", p.tiles[2].value, t.redemptions)
-		f.sameRatio("completion", p.tiles[3].value, ratio(float64(t.completed), float64(t.completed+t.open)), 100, 0)
-		f.sameRatio("days between stamps", p.tiles[4].value, ratio(t.span, float64(t.gaps)), 1, 1)
+		f.same("stamps", p.tiles[1].value, t.tally["stamps"])
+		f.same("prizes redeemed", p.tiles[2].value, t.tally["redemptions"])
+		f.sameRatio("completion", p.tiles[3].value, completion(t.tally), 100, 0)
+		f.sameRatio("days between stamps", p.tiles[4].value, ratio(t.span, t.tally["gaps"]), 1, 1)
 	}
-	f.checkDays(p, "stamps", days, nil, func(d daySums) int64 { return d.stamps })
+	f.checkDays(p, "stamps", days, nil, "stamps")
 	f.checkPlaces(p, "stamps-location", t.stampsAt)
 	f.checkHours(p, id)
 }
@@ -314,7 +302,7 @@ func (f *figures) checkTypes(p page) {
 	var shown []string
 	total := int64(0)
 	for _, t := range types {
-		if n := f.activeOf(t); n > 0 {
+		if n := f.ofType(t)["active_cards"]; n > 0 {
 			shown, total = append(shown, t), total+n
 		}
 	}
@@ -328,7 +316,7 @@ func (f *figures) checkTypes(p page) {
 	equal(f.r, pageKind, f.where("types"), len(p.parts), len(shown))
 	for i, t := range shown {
 		if rows := p.tables["types"]; i+1 < len(rows) {
-			f.same(t, rows[i+1][1], f.activeOf(t))
+			f.same(t, rows[i+1][1], f.ofType(t)["active_cards"])
 		}
 		if i >= len(p.parts) {
 			break
@@ -350,7 +338,6 @@ func (f *figures) checkTypes(p page) {
 				f.same(t+" "+name, said, v.(int64))
 			}
 		}
-		days := f.of("", func(g *program) bool { return g.Type == t }, f.today-89, f.today)
-		f.checkDays(p, "type-"+t, days, nil, func(d daySums) int64 { return d.activity })
+		f.checkDays(p, "type-"+t, f.daysOfType(t), nil, "activity")
 	}
 }

@@ -10,7 +10,7 @@ type sums struct {
 	at     time.Time
 	zone   *time.Location
 	today  int
-	days   map[dayKey]*daySums
+	days   map[dayKey]tally
 	hours  map[string]*[7][24]int64 // stamps by program
 	totals map[string]*totals       // by program
 }
@@ -20,51 +20,55 @@ type dayKey struct {
 	day               int
 }
 
-// daySums are the sums of a part of a day, without what was reversed.
-type daySums struct {
-	activity, stamps, cards, redemptions, toppedUp, spent int64
+// tally has sums by their names, which are those of the API where it has them. What was reversed is in none of them.
+type tally map[string]int64
+
+func (d tally) add(o tally) {
+	for name, n := range o {
+		d[name] += n
+	}
 }
 
-func (d *daySums) add(o *daySums) {
-	d.activity += o.activity
-	d.stamps += o.stamps
-	d.cards += o.cards
-	d.redemptions += o.redemptions
-	d.toppedUp += o.toppedUp
-	d.spent += o.spent
+// sumOf returns the sums of several days.
+func sumOf(days []tally) tally {
+	all := tally{}
+	for _, d := range days {
+		all.add(d)
+	}
+	return all
 }
 
 // addRow adds a row that was not reversed.
-func (d *daySums) addRow(t *row) {
+func (d tally) addRow(t *row) {
 	if !t.presented() {
 		return
 	}
-	d.activity++
+	d["activity"]++
 	switch t.Type {
 	case "stamp":
-		d.stamps += t.stamps()
+		d["stamps"] += t.stamps()
 	case "redemption":
-		d.redemptions++
+		d["redemptions"]++
+	case "discount", "access":
+		d["uses"]++
 	case "topup":
-		d.toppedUp += t.cents
+		d["topped_up_cents"] += t.cents
 	case "spend":
-		d.spent -= t.cents
+		d["spent_cents"] -= t.cents
 	}
 }
 
-// totals are the figures of a program of all time.
+// totals are the figures of a program of all time. Beside those of a day the tally has active_cards, completed cycles, cards with a
+// stamp in an open one, phones by platform, balance_cents, and gaps between stamps.
 type totals struct {
-	daySums
-	uses, entries   int64
-	active          int64
-	completed, open int64 // cycles, and cards with a stamp in an open one
-	apple, google   int64
-	balance         int64
-	span            float64 // days from the first to the last stamp of each card; a time.Duration would overflow
-	gaps            int64   // between stamps
-	cardsAt         map[string]int64
-	stampsAt        map[string]int64
+	tally
+	span     float64 // days from the first to the last stamp of each card; a time.Duration would overflow
+	cardsAt  map[string]int64
+	stampsAt map[string]int64
 }
+
+// completion returns the share of cycles that were completed.
+func completion(t tally) any { return ratio(float64(t["completed"]), t["completed"]+t["open"]) }
 
 // dayOf returns the number of the day of a time in its zone.
 func dayOf(t time.Time) int {
@@ -88,11 +92,11 @@ func (t *row) liveAt(at time.Time) bool {
 
 // newSums counts all of a shop at the time up to which the replay is.
 func newSums(p *replay, at time.Time) *sums {
-	s := &sums{p: p, at: at, zone: p.zoneAt(at), days: map[dayKey]*daySums{}, hours: map[string]*[7][24]int64{},
+	s := &sums{p: p, at: at, zone: p.zoneAt(at), days: map[dayKey]tally{}, hours: map[string]*[7][24]int64{},
 		totals: map[string]*totals{}}
 	s.today = dayOf(at.In(s.zone))
 	for _, g := range p.order {
-		s.totals[g.ID] = &totals{cardsAt: map[string]int64{}, stampsAt: map[string]int64{}}
+		s.totals[g.ID] = &totals{tally: tally{}, cardsAt: map[string]int64{}, stampsAt: map[string]int64{}}
 		s.hours[g.ID] = &[7][24]int64{}
 	}
 	s.addRows()
@@ -102,13 +106,11 @@ func newSums(p *replay, at time.Time) *sums {
 	return s
 }
 
-func (s *sums) day(k dayKey) *daySums {
-	d := s.days[k]
-	if d == nil {
-		d = &daySums{}
-		s.days[k] = d
+func (s *sums) day(k dayKey) tally {
+	if s.days[k] == nil {
+		s.days[k] = tally{}
 	}
-	return d
+	return s.days[k]
 }
 
 func (s *sums) addRows() {
@@ -129,74 +131,67 @@ func (s *sums) addRows() {
 		local := t.given().In(s.zone)
 		s.day(dayKey{t.Program, t.Location, dayOf(local)}).addRow(t)
 		all.addRow(t)
-		switch t.Type {
-		case "discount":
-			all.uses++
-		case "access":
-			all.entries++
-		case "stamp":
-			s.hours[t.Program][local.Weekday()][local.Hour()] += t.stamps()
-			all.stampsAt[t.Location] += t.stamps()
-			i := spans[t.Instance]
-			if i == nil {
-				i = &span{program: t.Program, first: t.Created}
-				spans[t.Instance] = i
-			}
-			i.last, i.n = t.Created, i.n+1
+		if t.Type != "stamp" {
+			continue
 		}
+		s.hours[t.Program][local.Weekday()][local.Hour()] += t.stamps()
+		all.stampsAt[t.Location] += t.stamps()
+		i := spans[t.Instance]
+		if i == nil {
+			i = &span{program: t.Program, first: t.Created}
+			spans[t.Instance] = i
+		}
+		i.last, i.n = t.Created, i.n+1
 	}
 	for _, i := range spans {
 		s.totals[i.program].span += i.last.Sub(i.first).Hours() / 24
-		s.totals[i.program].gaps += i.n - 1
+		s.totals[i.program].tally["gaps"] += i.n - 1
 	}
 }
 
 // addCard adds a chain, whatever its state is now.
 func (s *sums) addCard(c *chain) {
-	all := s.totals[c.program.ID]
-	s.day(dayKey{c.program.ID, "", dayOf(c.created.In(s.zone))}).cards++
-	all.cards++
+	totals := s.totals[c.program.ID]
+	all := totals.tally
+	s.day(dayKey{c.program.ID, "", dayOf(c.created.In(s.zone))})["new_cards"]++
 	where := c.first
 	if where == "" && c.source != "counter" {
 		where = c.presented
 	}
 	if where != "" {
-		all.cardsAt[where]++
+		totals.cardsAt[where]++
 	}
 	state := c.state(s.at)
 	live := c.live()
 	if state == "active" {
-		all.active += int64(len(live))
+		all["active_cards"] += int64(len(live))
 	}
 	if c.installed && len(live) > 0 && state != "expired" {
-		switch c.platform {
-		case "apple":
-			all.apple++
-		case "google":
-			all.google++
-		}
+		all[c.platform]++
 	}
 	for _, in := range live {
-		all.balance += in.cents
+		all["balance_cents"] += in.cents
 	}
 	for _, in := range c.instances {
-		all.completed += in.completed
+		all["completed"] += in.completed
 		switch {
 		case in.done || in.stamps == 0:
 		case c.full(in) && c.nothingToClaim(in):
-			all.completed++
+			all["completed"]++
 		default:
-			all.open++
+			all["open"]++
 		}
 	}
 }
 
-// of returns the sums of each day from one to another, of one program or, if it is empty, of those for
-// which f returns true; f may be nil.
-func (s *sums) of(program string, f func(*program) bool, from, to int) []daySums {
-	list := make([]daySums, max(0, to-from+1))
+// of returns the sums of each day from one to another, of one program or, if it is empty, of all, as far as f returns true; f may be nil.
+func (s *sums) of(program string, f func(dayKey) bool, from, to int) []tally {
+	list := make([]tally, max(0, to-from+1))
+	for i := range list {
+		list[i] = tally{}
+	}
 	for k, d := range s.days {
-		if k.day >= from && k.day <= to && (program == "" || k.program == program) && (f == nil || f(s.p.programs[k.program])) {
+		if k.day >= from && k.day <= to && (program == "" || k.program == program) && (f == nil || f(k)) {
 			list[k.day-from].add(d)
 		}
 	}
@@ -207,8 +202,8 @@ func (s *sums) of(program string, f func(*program) bool, from, to int) []daySums
 func (s *sums) locations(program string, from, to int) map[string]int64 {
 	at := map[string]int64{}
 	for k, d := range s.days {
-		if k.location != "" && k.day >= from && k.day <= to && (program == "" || k.program == program) && d.activity > 0 {
-			at[k.location] += d.activity
+		if k.location != "" && k.day >= from && k.day <= to && (program == "" || k.program == program) && d["activity"] > 0 {
+			at[k.location] += d["activity"]
 		}
 	}
 	return at
@@ -229,7 +224,8 @@ func (s *sums) hoursOf(program string) (all [7][24]int64) {
 }
 
 // between returns the sums from one time up to and with another.
-func (s *sums) between(from, to time.Time) (d daySums) {
+func (s *sums) between(from, to time.Time) tally {
+	d := tally{}
 	within := func(t time.Time) bool { return !t.Before(from) && !t.After(to) }
 	for _, t := range s.p.rows {
 		if t.liveAt(s.at) && within(t.given()) {
@@ -238,18 +234,18 @@ func (s *sums) between(from, to time.Time) (d daySums) {
 	}
 	for _, c := range s.p.list[:s.p.created] {
 		if within(c.created) {
-			d.cards++
+			d["new_cards"]++
 		}
 	}
 	return d
 }
 
 // ratio returns a quotient, nil over nothing.
-func ratio(numerator, denominator float64) any {
+func ratio(numerator float64, denominator int64) any {
 	if denominator == 0 {
 		return nil
 	}
-	return numerator / denominator
+	return numerator / float64(denominator)
 }
 
 // startOfDay returns the beginning of a day in a zone.
