@@ -1,13 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/json"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
+	"errors"
 	"reflect"
 	"strconv"
 	"strings"
@@ -17,57 +13,40 @@ import (
 // deliveries are the events that a receiver got, in the order in which each first arrived.
 type deliveries struct {
 	receiver receiver
-	path     string
+	folder   string
 	list     []*event
 	byID     map[string]*event
 }
 
 // event is what a receiver got under one event id.
 type event struct {
-	id       string
-	name     string
-	occurred time.Time
+	envelope
 	program  string
 	location string
-	card     *cardContext
-	txn      *txnContext
-	data     eventData
 	sequence int64
-	sum      [sha256.Size]byte
-	offset   int64 // of the first request, in the file
-	length   int
+	sum      [sha256.Size]byte // of the first body
 	requests int
 	accepted bool
 }
 
 // envelope is the body of a delivery, of version 1 or 2.
 type envelope struct {
-	Event     string    `json:"event"`
-	ID        string    `json:"event_id"`
-	Version   string    `json:"payload_version"`
-	ProgramID string    `json:"program_id"`
-	ShopID    string    `json:"shop_id"`
-	Occurred  time.Time `json:"occurred_at"`
-	Shop      *struct {
-		ID string `json:"id"`
-	} `json:"shop"`
-	Location *struct {
-		ID string `json:"id"`
-	} `json:"location"`
-	Program *struct {
-		ID string `json:"id"`
-	} `json:"program"`
-	Card        *cardContext `json:"card"`
-	Transaction *txnContext  `json:"transaction"`
-	Data        eventData    `json:"data"`
+	Event       string    `json:"event"`
+	ID          string    `json:"event_id"`
+	Version     string    `json:"payload_version"`
+	ProgramID   string    `json:"program_id"`
+	ShopID      string    `json:"shop_id"`
+	Occurred    time.Time `json:"occurred_at"`
+	Shop        *thing    `json:"shop"`
+	Location    *thing    `json:"location"`
+	Program     *thing    `json:"program"`
+	Card        *thing    `json:"card"`
+	Transaction *thing    `json:"transaction"`
+	Data        eventData `json:"data"`
 }
 
-type cardContext struct {
-	ID  string  `json:"id"`
-	Ref *string `json:"external_ref"`
-}
-
-type txnContext struct {
+// thing is what an event of version 2 says of a shop, location, program, card or row.
+type thing struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
 }
@@ -75,8 +54,6 @@ type txnContext struct {
 // eventData is the data of an event, with the fields of all events.
 type eventData struct {
 	Instance string  `json:"card_instance_id"`
-	Parent   *string `json:"parent_card_instance_id"`
-	Source   string  `json:"source"`
 	Platform string  `json:"platform"`
 	Row      string  `json:"transaction_id"`
 	Stamps   *int64  `json:"stamps_delta"`
@@ -116,8 +93,8 @@ func (q *request) header(name string) string {
 // readDeliveries reads the logs of all receivers and checks what each request shows by itself.
 func (y *year) readDeliveries(r *report) (all []*deliveries, err error) {
 	for _, w := range y.Receivers {
-		d := &deliveries{receiver: w, path: filepath.Join(y.folder, w.File), byID: map[string]*event{}}
-		if err := d.read(r); err != nil {
+		d := &deliveries{receiver: w, folder: y.folder, byID: map[string]*event{}}
+		if err := lines(d.folder, w.File, func(q request) { d.add(r, &q) }); err != nil {
 			return nil, err
 		}
 		all = append(all, d)
@@ -125,36 +102,8 @@ func (y *year) readDeliveries(r *report) (all []*deliveries, err error) {
 	return all, nil
 }
 
-// read reads the log of a receiver.
-func (d *deliveries) read(r *report) error {
-	file, err := os.Open(d.path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	in := bufio.NewReaderSize(file, 1<<20)
-	offset := int64(0)
-	for {
-		line, err := readLine(in)
-		if err != nil && err != io.EOF {
-			return err
-		}
-		if len(line) > 0 {
-			var q request
-			if err := json.Unmarshal(line, &q); err != nil {
-				return fmt.Errorf("%s at byte %d: %w", d.path, offset, err)
-			}
-			d.add(r, &q, offset, len(line))
-		}
-		offset += int64(len(line)) + 1
-		if err == io.EOF {
-			return nil
-		}
-	}
-}
-
 // add adds a request.
-func (d *deliveries) add(r *report, q *request, offset int64, length int) {
+func (d *deliveries) add(r *report, q *request) {
 	const kind = "requests to receivers"
 	r.count(kind, 1)
 	w := d.receiver
@@ -177,8 +126,7 @@ func (d *deliveries) add(r *report, q *request, offset int64, length int) {
 	}
 	known := d.byID[e.ID]
 	if known == nil {
-		known = &event{id: e.ID, name: e.Event, occurred: e.Occurred, program: e.ProgramID, card: e.Card, txn: e.Transaction, data: e.Data,
-			sequence: sequence, sum: sum, offset: offset, length: length}
+		known = &event{envelope: e, program: e.ProgramID, sequence: sequence, sum: sum}
 		d.byID[e.ID], d.list = known, append(d.list, known)
 		shop := e.ShopID
 		if w.Version == 2 && e.Shop != nil {
@@ -196,7 +144,7 @@ func (d *deliveries) add(r *report, q *request, offset int64, length int) {
 		if (e.Version == "v2") != (w.Version == 2) {
 			r.differ(kind, "%s, event %s: it has the version %q", w.Name, e.ID, e.Version)
 		}
-	} else if known.sequence != sequence || known.sum != sum && !d.erasedSince(known, q.Body) {
+	} else if known.sequence != sequence || known.sum != sum && !d.erasedSince(e.ID, q.Body) {
 		r.differ(kind, "%s, event %s: a later request differs from the first", w.Name, e.ID)
 	}
 	known.requests++
@@ -205,19 +153,15 @@ func (d *deliveries) add(r *report, q *request, offset int64, length int) {
 
 // erasedSince reports whether a body differs from the first one of the event only in that the person's
 // data is null now.
-func (d *deliveries) erasedSince(first *event, body string) bool {
-	file, err := os.Open(d.path)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	line := make([]byte, first.length)
-	if _, err := file.ReadAt(line, first.offset); err != nil {
-		return false
-	}
-	var q request
+func (d *deliveries) erasedSince(id, body string) bool {
+	var first string
+	err := lines(d.folder, d.receiver.File, func(q request) {
+		if first == "" && q.header("Webhook-Id") == id {
+			first = q.Body
+		}
+	})
 	var was, is map[string]any
-	if json.Unmarshal(line, &q) != nil || json.Unmarshal([]byte(q.Body), &was) != nil || json.Unmarshal([]byte(body), &is) != nil {
+	if err = errors.Join(err, json.Unmarshal([]byte(first), &was), json.Unmarshal([]byte(body), &is)); err != nil {
 		return false
 	}
 	erase(was)

@@ -33,24 +33,24 @@ func (d *deliveries) check(r *report, p *replay, y *year) {
 	for _, got := range d.list {
 		r.count(kind, 1)
 		order.check(r, w, got)
-		if got.occurred.After(p.at) {
+		if got.Occurred.After(p.at) {
 			continue // the export is older
 		}
 		e := want[got.key()]
 		if e == nil { // the overflow card of an import, of which nothing says the id
-			e = want[got.name+" "]
+			e = want[got.Event+" "]
 		}
 		switch {
-		case y.lost(got.occurred):
+		case y.lost(got.Occurred):
 		case e == nil || e.got >= len(e.facts):
-			r.differ(kind, "%s: %s, event %s of %s: nothing says so, or it is not for this webhook", w.Name, got.key(), got.id,
-				got.occurred.Format(stamp))
+			r.differ(kind, "%s: %s, event %s of %s: nothing says so, or it is not for this webhook", w.Name, got.key(), got.ID,
+				got.Occurred.Format(stamp))
 		default:
 			if wrong := got.differs(e.facts[e.got]); wrong != "" {
-				r.differ(kind, "%s: %s, event %s: %s", w.Name, got.key(), got.id, wrong)
+				r.differ(kind, "%s: %s, event %s: %s", w.Name, got.key(), got.ID, wrong)
 			}
 			if !got.accepted && (w.Kind == "good" || w.Kind == "slow" || w.Kind == "flaky" && got.requests < attempts) {
-				r.differ(kind, "%s: %s, event %s: never accepted in %d requests", w.Name, got.key(), got.id, got.requests)
+				r.differ(kind, "%s: %s, event %s: never accepted in %d requests", w.Name, got.key(), got.ID, got.requests)
 			}
 		}
 		if e != nil {
@@ -72,18 +72,18 @@ const (
 
 // key names what an event is about, as that of a fact.
 func (e *event) key() string {
-	about := e.data.Instance
-	switch e.name {
+	about := e.Data.Instance
+	switch e.Event {
 	case "location.created":
-		about = e.data.Location
+		about = e.Data.Location
 	case "transaction.reversed":
-		about = e.data.Reversal
+		about = e.Data.Reversal
 	default:
-		if e.data.Row != "" {
-			about = e.data.Row
+		if e.Data.Row != "" {
+			about = e.Data.Row
 		}
 	}
-	return e.name + " " + about
+	return e.Event + " " + about
 }
 
 // differs returns how an event differs from a fact; empty: in nothing.
@@ -95,42 +95,42 @@ func (e *event) differs(f *fact) string {
 		}
 	}
 	same("program", e.program, f.program)
-	if !f.at.Equal(e.occurred) {
-		same("occurred_at", e.occurred.Format(stamp), f.at.Format(stamp))
+	if !f.at.Equal(e.Occurred) {
+		same("occurred_at", e.Occurred.Format(stamp), f.at.Format(stamp))
 	}
 	if f.instance == "" {
 		return wrong
 	}
 	if f.chain != "" {
-		same("card_instance_id", e.data.Instance, f.instance)
+		same("card_instance_id", e.Data.Instance, f.instance)
 	}
-	if e.card != nil {
-		same("card", e.card.ID, f.instance)
+	if e.Card != nil {
+		same("card", e.Card.ID, f.instance)
 	}
 	if f.row == nil {
 		return wrong
 	}
-	if e.txn != nil {
-		same("transaction", e.txn.ID+" "+e.txn.Type, f.row.ID+" "+f.row.Type)
+	if e.Transaction != nil {
+		same("transaction", e.Transaction.ID+" "+e.Transaction.Type, f.row.ID+" "+f.row.Type)
 		same("location", e.location, f.location)
 	}
-	switch e.name {
+	switch e.Event {
 	case "stamp.assigned":
-		same("stamps_delta", value(e.data.Stamps), value(f.row.Stamps))
-		same("stamps_count", value(e.data.Count), f.stamps)
+		same("stamps_delta", value(e.Data.Stamps), value(f.row.Stamps))
+		same("stamps_count", value(e.Data.Count), f.stamps)
 	case "prize.redeemed":
-		same("prize_id", value(e.data.Prize), value(f.row.Prize))
+		same("prize_id", value(e.Data.Prize), value(f.row.Prize))
 	case "value.changed":
-		same("tx_type", e.data.Type, f.row.Type)
-		same("delta", value(e.data.Delta), f.row.cents)
-		same("balance", value(e.data.Balance), f.cents)
+		same("tx_type", e.Data.Type, f.row.Type)
+		same("delta", value(e.Data.Delta), f.row.cents)
+		same("balance", value(e.Data.Balance), f.cents)
 	case "transaction.reversed":
-		same("original_transaction_id", e.data.Original, value(f.row.Reverses))
-		same("reversed_delta", value(e.data.Reversed), f.row.stamps()+f.row.cents)
+		same("original_transaction_id", e.Data.Original, value(f.row.Reverses))
+		same("reversed_delta", value(e.Data.Reversed), f.row.stamps()+f.row.cents)
 	case "transaction.created":
-		same("tx_type", e.data.Type, f.row.Type)
-		same("stamps_delta", value(e.data.Stamps), value(f.row.Stamps))
-		same("value_delta", value(e.data.Value), f.row.cents)
+		same("tx_type", e.Data.Type, f.row.Type)
+		same("stamps_delta", value(e.Data.Stamps), value(f.row.Stamps))
+		same("value_delta", value(e.Data.Value), f.row.cents)
 	}
 	return wrong
 }
@@ -161,7 +161,7 @@ func newOrder(p *replay) *order {
 
 // check compares an event, when it first arrives, with those of its card that arrived before.
 func (o *order) check(r *report, w receiver, e *event) {
-	chain := o.chains[e.data.Instance]
+	chain := o.chains[e.Data.Instance]
 	if chain == "" {
 		return
 	}
@@ -172,9 +172,9 @@ func (o *order) check(r *report, w receiver, e *event) {
 			e.sequence, last)
 	}
 	o.sequence[chain] = e.sequence
-	row := e.data.Row
-	if e.name == "transaction.reversed" {
-		row = e.data.Reversal
+	row := e.Data.Row
+	if e.Event == "transaction.reversed" {
+		row = e.Data.Reversal
 	}
 	if t := o.p.rowByID[row]; t != nil {
 		if t.place < o.place[chain] {

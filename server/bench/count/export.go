@@ -40,7 +40,6 @@ type location struct {
 type exportedCard struct {
 	ID          string      `json:"card_id"`
 	Program     string      `json:"program"`
-	Ref         *string     `json:"external_ref"`
 	Stamps      *int64      `json:"stamps"`
 	Balance     json.Number `json:"balance"`
 	Claimed     *string     `json:"claimed"`
@@ -54,10 +53,8 @@ type exportedCard struct {
 	Opening     int64       `json:"opening_stamps"`
 	Initial     json.Number `json:"initial_balance"`
 	First       *string     `json:"first_location_id"`
-	Activated   *time.Time  `json:"activated_at"`
 	Installed   *time.Time  `json:"installed_at"`
 	Platform    *string     `json:"platform"`
-	Archived    *time.Time  `json:"archived_at"`
 }
 
 // row is a row of the ledger.
@@ -74,7 +71,6 @@ type row struct {
 	Amount   json.Number `json:"amount"`
 	Prize    *string     `json:"prize_id"`
 	Reverses *string     `json:"reverses_id"`
-	Overflow *string     `json:"overflow_of_id"`
 	Created  time.Time   `json:"created_at"`
 	Occurred *time.Time  `json:"occurred_at"`
 	Reversed *time.Time  `json:"reversed_at"`
@@ -112,10 +108,6 @@ type program struct {
 	Repeats    bool             `json:"repeat_after_reset"`
 	Initial    json.Number      `json:"initial_balance"`
 	ExpireDays *int             `json:"default_expire_after_days"`
-	Created    time.Time        `json:"created_at"`
-	Published  *time.Time       `json:"published_at"`
-	Suspended  *time.Time       `json:"suspended_at"`
-	Deleted    *time.Time       `json:"deleted_at"`
 	thresholds map[string]int64 // by prize
 	top        int64            // the highest threshold, 0 without prizes
 }

@@ -354,12 +354,12 @@ func (x *export) collectPlatforms(all []*deliveries) {
 	}
 	for _, d := range all {
 		for _, e := range d.list {
-			if e.name == "card.registered" && d.receiver.Shop == x.shop.ID {
-				id := e.data.Instance
+			if e.Event == "card.registered" && d.receiver.Shop == x.shop.ID {
+				id := e.Data.Instance
 				if root := x.chainOf[id]; root != "" {
 					id = root
 				}
-				x.platforms[id] = append(x.platforms[id], platform{e.occurred, e.data.Platform})
+				x.platforms[id] = append(x.platforms[id], platform{e.Occurred, e.Data.Platform})
 			}
 		}
 	}

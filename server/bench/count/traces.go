@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -12,13 +13,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf16"
 )
 
 // traces is a search for words in bytes, without regard to the case of ASCII letters.
 type traces struct {
-	begins  [1 << 16]bool       // the first two bytes of a word
-	words   map[[4]byte][]trace // by the first four bytes
-	longest int
+	begins [1 << 16]bool       // the first two bytes of a word
+	words  map[[4]byte][]trace // by the first four bytes
 }
 
 type trace struct{ form, word, card string }
@@ -50,15 +51,13 @@ func (y *year) searchTraces(r *report) error {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(y.folder, name)
 		}
-		file, err := os.Open(path)
+		data, err := os.ReadFile(path)
 		if err != nil {
-			r.differ("files searched for traces", "%s: %v", name, err)
+			r.differ("files searched for traces", "%v", err)
 			continue
 		}
 		r.count("files searched for traces", 1)
-		err = s.search(r, name, file)
-		file.Close()
-		if err != nil {
+		if err := s.search(r, name, data); err != nil {
 			r.note("%s could not be read to its end: %v", name, err)
 		}
 	}
@@ -83,22 +82,17 @@ func (s *traces) add(word, card string) {
 		seen[form] = true
 		s.begins[int(form[0])<<8|int(form[1])] = true
 		s.words[[4]byte([]byte(form))] = append(s.words[[4]byte([]byte(form))], trace{form, word, card})
-		s.longest = max(s.longest, len(form))
 	}
 }
 
 // escaped returns a word as JSON in ASCII has it.
 func escaped(word string) string {
 	var b strings.Builder
-	for _, c := range word {
-		switch {
-		case c < 0x80:
-			b.WriteRune(c)
-		case c < 0x10000:
+	for _, c := range utf16.Encode([]rune(word)) {
+		if c < 0x80 {
+			b.WriteByte(byte(c))
+		} else {
 			fmt.Fprintf(&b, `\u%04x`, c)
-		default:
-			c -= 0x10000
-			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+c>>10, 0xdc00+c&0x3ff)
 		}
 	}
 	return b.String()
@@ -120,30 +114,23 @@ func lowerBytes(b []byte) {
 }
 
 // search searches a file, and what is packed in it.
-func (s *traces) search(r *report, name string, file *os.File) error {
-	var magic [4]byte
-	n, _ := file.ReadAt(magic[:], 0)
+func (s *traces) search(r *report, name string, data []byte) error {
 	switch {
-	case n >= 2 && magic[0] == 0x1f && magic[1] == 0x8b:
-		unpacked, err := gzip.NewReader(file)
+	case bytes.HasPrefix(data, []byte("\x1f\x8b")):
+		unpacked, err := gzip.NewReader(bytes.NewReader(data))
 		if err != nil {
 			return err
 		}
-		return s.stream(r, name, unpacked)
-	case n == 4 && string(magic[:]) == "PK\x03\x04":
-		info, err := file.Stat()
-		if err != nil {
-			return err
-		}
-		packed, err := zip.NewReader(file, info.Size())
+		return s.read(r, name, unpacked)
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
+		packed, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			return err
 		}
 		for _, f := range packed.File {
 			part, err := f.Open()
 			if err == nil {
-				err = s.stream(r, name+" "+f.Name, part)
-				part.Close()
+				err = errors.Join(s.read(r, name+" "+f.Name, part), part.Close())
 			}
 			if err != nil {
 				return err
@@ -151,44 +138,27 @@ func (s *traces) search(r *report, name string, file *os.File) error {
 		}
 		return nil
 	}
-	return s.stream(r, name, file)
+	s.find(r, name, data)
+	return nil
 }
 
-// stream searches bytes in pieces that overlap by the longest word.
-func (s *traces) stream(r *report, name string, in io.Reader) error {
-	buffer := make([]byte, 4<<20)
-	kept, begin := 0, int64(0)
-	for {
-		n, err := io.ReadFull(in, buffer[kept:])
-		lowerBytes(buffer[kept : kept+n])
-		data := buffer[:kept+n]
-		last := err != nil
-		s.find(r, name, begin, data, last)
-		if last {
-			if err == io.EOF || err == io.ErrUnexpectedEOF {
-				return nil
-			}
-			return err
-		}
-		kept = copy(buffer, data[len(data)-s.longest:])
-		begin += int64(len(data) - kept)
-	}
+// read searches what was packed, up to where it can be read.
+func (s *traces) read(r *report, name string, in io.Reader) error {
+	data, err := io.ReadAll(in)
+	s.find(r, name, data)
+	return err
 }
 
-// find reports the words in a piece. One that begins in its end, which the next piece has again, is left
-// to that.
-func (s *traces) find(r *report, name string, begin int64, data []byte, last bool) {
-	end := len(data) - 3
-	if !last {
-		end = min(end, len(data)-s.longest)
-	}
-	for i := 0; i < end; i++ {
+// find reports the words in bytes.
+func (s *traces) find(r *report, name string, data []byte) {
+	lowerBytes(data)
+	for i := 0; i+4 <= len(data); i++ {
 		if !s.begins[int(data[i])<<8|int(data[i+1])] {
 			continue
 		}
 		for _, t := range s.words[[4]byte(data[i:i+4])] {
-			if len(data)-i >= len(t.form) && string(data[i:i+len(t.form)]) == t.form {
-				r.differ("files searched for traces", "%s, byte %d: %q of the erased card %s", name, begin+int64(i), t.word, t.card)
+			if bytes.HasPrefix(data[i:], []byte(t.form)) {
+				r.differ("files searched for traces", "%s, byte %d: %q of the erased card %s", name, i, t.word, t.card)
 			}
 		}
 	}

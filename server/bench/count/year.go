@@ -108,7 +108,6 @@ type answered struct {
 type issued struct {
 	ID      string  `json:"id"`
 	Program string  `json:"program_id"`
-	Ref     *string `json:"external_ref"`
 	Stamps  *int64  `json:"stamps"`
 	Value   *int64  `json:"value"`
 	Claimed []int64 `json:"claimed"`
