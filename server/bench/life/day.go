@@ -31,7 +31,7 @@ func (y *year) day(date time.Time) error {
 		}
 		y.planKills(len(visits))
 		y.together(visits, tasks)
-		y.afterKills(visits)
+		y.kills.at = nil // what the night asks for is not repeated
 		if slot == slots/2 {
 			y.reconnect()
 		}

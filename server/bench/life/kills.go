@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -19,16 +15,6 @@ type kills struct {
 	rand  *rand.Rand   // of its own, so that a year with kills has the same visits
 	count atomic.Int64 // of kills so far
 	at    []int64      // numbers of answers after which the server is killed, ascending; changes while no client is busy
-}
-
-// lastAnswer is what a till was answered last about the card of a member.
-type lastAnswer struct {
-	at     time.Time
-	till   *till
-	row    string
-	card   string
-	stamps int64
-	cents  *int64
 }
 
 // due returns how many kills should have been until now.
@@ -93,121 +79,4 @@ func (y *year) awaitHousekeeping() error {
 		time.Sleep(time.Second)
 	}
 	return errors.New("after three minutes there is still what is to be erased")
-}
-
-// afterKills compares cards with what tills were answered in this half hour, in which there were kills.
-func (y *year) afterKills(visits []visit) {
-	if len(y.kills.at) == 0 {
-		return
-	}
-	y.kills.at = nil
-	for range 5 {
-		m := visits[y.kills.rand.IntN(len(visits))].m
-		if a := m.last; a != nil && a.at.Equal(y.now) {
-			y.compareCard(a)
-		}
-	}
-}
-
-// compareCard looks a card up at a till.
-func (y *year) compareCard(a *lastAnswer) {
-	r, ok := y.ask(a.till.api, "GET", "/cards/"+a.card, nil, "200")
-	if !ok {
-		return
-	}
-	var found struct {
-		Card         tillCard
-		Transactions []row
-	}
-	if err := r.decode(&found); err != nil {
-		y.fault("look-up: %v", err)
-		return
-	}
-	c, at := found.Card, slices.IndexFunc(found.Transactions, func(t row) bool { return t.ID == a.row })
-	isOther := c.StampsCount != a.stamps || c.CurrentValue != nil && a.cents != nil && *c.CurrentValue != *a.cents
-	// The office may have changed the card since, and the answer may have been about one that is full.
-	if at < 0 || at == 0 && isOther && c.ID == a.card {
-		y.fault("after a kill a till was answered %+v for %+v", found, a)
-	}
-	y.count("card compared after a kill")
-}
-
-// checkLedger compares the exported ledger of the shop with what was answered: nothing is missing, and nothing was done twice.
-func (y *year) checkLedger(export string) error {
-	rows, references := map[string]bool{}, map[string]string{}
-	err := readLines(y.path(export+"/transactions.jsonl"), func(t struct {
-		ID         string  `json:"transaction_id"`
-		Reference  *string `json:"client_reference"`
-		OverflowOf *string `json:"overflow_of_id"`
-	}) {
-		if t.Reference != nil && t.OverflowOf == nil {
-			if first, twice := references[*t.Reference]; twice {
-				y.fault("the reference %s is that of %s and %s", *t.Reference, first, t.ID)
-			}
-			references[*t.Reference] = t.ID
-		}
-		rows[t.ID] = true
-	})
-	if err != nil {
-		return err
-	}
-	cards, holders := map[string]bool{}, map[string]string{}
-	err = readLines(y.path(export+"/cards.jsonl"), func(c struct {
-		ID   string `json:"card_id"`
-		Name string `json:"holder_name"`
-	}) {
-		if first, twice := holders[c.Name]; twice && c.Name != "" {
-			y.fault("%s has the cards %s and %s", c.Name, first, c.ID)
-		}
-		cards[c.ID], holders[c.Name] = true, c.ID
-	})
-	if err != nil {
-		return err
-	}
-	gone := map[string]bool{}
-	for _, m := range y.members {
-		gone[m.first], gone[m.card] = m.gone, m.gone
-	}
-	missing := map[string]bool{} // cards that were issued
-	err = readLines(y.path("answers.jsonl"), func(d done) {
-		if d.Shop != y.shop.ID {
-			return
-		}
-		for _, r := range d.Rows {
-			if !rows[r.ID] && !gone[d.Card] {
-				y.fault("the row %s of %s was answered and is not in the ledger", r.ID, d.Card)
-			}
-		}
-		switch d.Kind {
-		case "issue":
-			missing[d.Card] = !cards[d.Card] && !gone[d.Card]
-		case "erase":
-			delete(missing, d.Card)
-		}
-	})
-	for card, is := range missing {
-		if is {
-			y.fault("the card %s was issued and is not in the file", card)
-		}
-	}
-	return err
-}
-
-// readLines calls a function with each line of a file of JSON lines.
-func readLines[T any](name string, do func(T)) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var v T
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		do(v)
-	}
-	return lines.Err()
 }

@@ -18,7 +18,6 @@ type member struct {
 	gone        bool   // erased, or archived
 	cents       int64  // balance according to the last answer
 	phone       *phone // nil if none has the card
-	last        *lastAnswer
 	install     string // link by which the card gets onto a phone
 	imported    bool
 	hasNumber   bool   // the shop knows the phone number

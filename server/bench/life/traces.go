@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,15 +12,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"punchcard/store/sqlite"
 )
 
 // garbageRequests is how many large answers make the server collect garbage more than twice. A buffer that is kept for use again
 // is garbage after two of its collections.
 const garbageRequests = 1000
 
-// writeTraces writes the files in which the words of erased people must not be: what the server has on disk, its backups
+// writeTraces writes the files in which the words of erased people must not be: what the server has on disk and in memory, its backups
 // and exports.
 func (y *year) writeTraces() error {
 	if err := errors.Join(y.passTime(), y.copyMemory()); err != nil {
@@ -51,43 +47,8 @@ func (y *year) writeTraces() error {
 			return err
 		}
 	}
-	if err := y.writeJSON("traces.json", map[string]any{"files": files}); err != nil {
-		return err
-	}
-	// A buffer of a connection that is in use keeps what it has sent, so the report says how many words Go has in memory.
-	heap := func(string, ...any) { y.count("word of an erased person in the memory of Go") }
-	return errors.Join(y.search(append(files, "memory"), y.fault), y.search([]string{"heap"}, heap))
-}
-
-// search notes each word of somebody who was erased in files, as it was typed, once for each file. There are hundreds of words of two
-// bytes or more, so it looks at each place of a file once, and compares there the words that begin with its two bytes.
-func (y *year) search(files []string, note func(format string, args ...any)) error {
-	words := map[[2]byte][]string{}
-	var begins [1 << 16]bool
-	err := readLines(y.path("erased.jsonl"), func(e erasure) {
-		for _, w := range e.Words {
-			first := [2]byte{w[0], w[1]}
-			words[first] = append(words[first], w)
-			begins[binary.BigEndian.Uint16(first[:])] = true
-		}
-	})
-	for _, name := range files {
-		b, err1 := os.ReadFile(y.path(name))
-		err = errors.Join(err, err1)
-		found := map[string]bool{}
-		for at := 0; at+1 < len(b); at++ {
-			if !begins[binary.BigEndian.Uint16(b[at:])] {
-				continue
-			}
-			for _, w := range words[[2]byte{b[at], b[at+1]}] {
-				if !found[w] && bytes.HasPrefix(b[at:], []byte(w)) {
-					found[w] = true
-					note("%s has %s of somebody who was erased: %q", name, w, b[max(0, at-200):min(len(b), at+200)])
-				}
-			}
-		}
-	}
-	return err
+	// A buffer of a connection that is in use keeps what it has sent, so Go may have words in memory.
+	return y.writeJSON("traces.json", map[string]any{"files": append(files, "memory"), "heap": "heap"})
 }
 
 // passTime does what would have happened by itself since the last erasure, if days took as long as they are: connections without
@@ -139,37 +100,6 @@ func copyFile(from, to string) error {
 		return err
 	}
 	return os.WriteFile(to, b, 0o600)
-}
-
-// tables returns how many bytes of the file each table has with its indexes, and how many its free pages.
-func (y *year) tables() (lines []string, err error) {
-	c, err := sqlite.OpenContext(context.Background(), y.server.db, sqlite.ReadOnly, "busy_timeout=5000")
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	total, err1 := c.Number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
-	free, err2 := c.Number("SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size")
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
-	line := func(bytes int64, what string) {
-		lines = append(lines, fmt.Sprintf("%9d kB  %s", (bytes+500)/1000, what))
-	}
-	line(total, "shop.db, of which")
-	r := c.Query(`SELECT m.tbl_name, sum(s.pgsize) FROM dbstat s JOIN sqlite_schema m ON m.name = s.name WHERE s.aggregate = TRUE
-		GROUP BY m.tbl_name ORDER BY 2 DESC`)
-	rest := total - free
-	for r.Next() {
-		name, bytes := r.Text(), r.Int()
-		rest -= bytes
-		if bytes > total/200 {
-			line(bytes, name)
-		}
-	}
-	line(free, "free pages")
-	line(rest, "the schema")
-	return lines, r.Close()
 }
 
 // logged is a line of the server's log.

@@ -49,7 +49,6 @@ type done struct {
 // tillCard is a card in the answer to a till.
 type tillCard struct {
 	ID           string
-	StampsCount  int64  `json:"stamps_count"`
 	CurrentValue *int64 `json:"current_value"`
 }
 
@@ -238,7 +237,6 @@ func (c *visitor) record(kind string, r reply, reverses *string, occurred *time.
 		c.fault("%s: %v: %s", kind, err, r.body)
 		return ""
 	}
-	c.m.last = &lastAnswer{c.now, c.till, a.Transaction.ID, a.Card.ID, a.Card.StampsCount, a.Card.CurrentValue}
 	line := done{At: c.now, Shop: c.m.shop.ID, Face: "till", Kind: kind, Card: a.Card.ID, Rows: []row{*a.Transaction}, Reverses: reverses,
 		Till: &c.till.name, OccurredAt: occurred}
 	if a.Card.CurrentValue != nil {
@@ -246,7 +244,6 @@ func (c *visitor) record(kind string, r reply, reverses *string, occurred *time.
 	}
 	if a.OverflowTransaction != nil {
 		line.Rows = append(line.Rows, *a.OverflowTransaction)
-		c.m.last = nil // the card that is found now is another one
 	}
 	c.count(kind)
 	c.answers.write(line)

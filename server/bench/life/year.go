@@ -173,12 +173,11 @@ func (y *year) report(took time.Duration) error {
 		return true
 	})
 	slices.SortFunc(lines, func(a, b string) int { return cmp.Compare(a[11:], b[11:]) })
-	tables, err1 := y.tables()
-	warnings, err2 := y.readLog()
-	if err := errors.Join(err1, err2); err != nil {
+	warnings, err := y.readLog()
+	if err != nil {
 		return err
 	}
-	lines = slices.Concat(lines, []string{""}, tables, []string{"", "Warnings and errors in the log:"}, warnings)
+	lines = slices.Concat(lines, []string{"", "Warnings and errors in the log:"}, warnings)
 	text := fmt.Sprintf("%s to %s, seed %d, %d answers, simulated in %s\n\n%s\n", y.from.Format(time.DateOnly),
 		y.until.Format(time.DateOnly),
 		y.seed, y.answer.Load(), took.Round(time.Second), strings.Join(lines, "\n"))
