@@ -21,9 +21,6 @@ type rare struct {
 var calendar = []rare{
 	{0.10, "the shop's system gets a key of its own", (*year).ownKey},
 	{0.15, "a till is lost", (*year).loseTill},
-	{0.20, "wrong PINs", (*year).guessPINs},
-	{0.25, "the subscription is suspended for an hour", (*year).suspend},
-	{0.30, "an assistant's key is rotated", (*year).rotateMCPKey},
 	{0.35, "a backup is restored", (*year).restore},
 	{0.45, "the shop's key is rotated, with a grace", (*year).rotateKey},
 	{0.50, "a receiver disappears", func(y *year) error { y.disappear("gone"); return nil }},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -33,23 +32,6 @@ func (y *year) rotateKey() error {
 		y.ask(old, "GET", "/me", nil, "401 unauthenticated")
 		return nil
 	})
-	return nil
-}
-
-// rotateMCPKey makes a key for an assistant and rotates it at once, without a grace.
-func (y *year) rotateMCPKey() error {
-	var old, now madeKey
-	if err := y.need(y.control(), "POST", "/keys", map[string]any{"name": "Assistant", "class": "mcp"}, &old); err != nil {
-		return err
-	}
-	if err := y.need(y.control(), "POST", "/keys/"+old.ID+"/rotate", map[string]any{"grace_hours": 0}, &now); err != nil {
-		return err
-	}
-	hello := map[string]any{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": map[string]any{"protocolVersion": "2025-06-18",
-		"capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "life", "version": "1"}}}
-	for key, want := range map[string]string{old.Key: "401", now.Key: "200"} {
-		y.ask(bearer("mcp", "/mcp", key).with("Accept", "application/json, text/event-stream"), "POST", "", hello, want)
-	}
 	return nil
 }
 
@@ -99,40 +81,4 @@ func (y *year) loseTill() error {
 	l.tills = slices.Clone(l.tills)
 	l.tills[i] = next
 	return nil
-}
-
-// guessPINs signs a member of staff in with wrong PINs until the till is locked.
-func (y *year) guessPINs() error {
-	at, e := y.shop.locations[0].tills[0].api, y.shop.staff[0]
-	signIn := func(pin string, want ...string) {
-		y.ask(at, "POST", "/session", map[string]any{"staff_id": e.ID, "pin": pin}, want...)
-	}
-	for n := range 5 {
-		signIn(fmt.Sprint(9000+n), "401 invalid_credentials")
-		y.count("wrong PIN")
-	}
-	signIn(e.pin, "429 rate_limited")
-	if err := y.advance(y.now.Add(2 * time.Minute)); err != nil {
-		return err
-	}
-	signIn(e.pin, "201")
-	return nil
-}
-
-// suspend suspends the subscription of the shop for an hour.
-func (y *year) suspend() error {
-	set := func(state string) error {
-		return y.need(y.control(), "PATCH", "/shops/"+y.shop.ID, map[string]any{"subscription_state": state}, nil)
-	}
-	if err := set("suspended"); err != nil {
-		return err
-	}
-	if err := y.advance(y.now.Add(time.Hour)); err != nil {
-		return err
-	}
-	m := y.someMember(func(m *member) bool { return m.shop == y.shop })
-	body := map[string]any{"count": 1, "client_reference": fmt.Sprintf("00000000-0000-4000-a000-%012x", y.rand.Uint64N(1<<48))}
-	y.ask(m.shop.locations[0].tills[0].api, "POST", "/cards/"+m.card+"/stamps", body, "422 subscription_suspended")
-	y.ask(y.shop.api, "POST", "/programs/"+m.program.ID+"/cards", map[string]any{"holder_name": "Nobody"}, "402 subscription_suspended")
-	return set("active")
 }

@@ -26,9 +26,6 @@ type office struct {
 	known   map[string]bool      // rows of the ledger that are in a line
 	locked  []*member
 	limited []*member // whose cards have an end
-	hired   []string  // names of staff
-
-	classMonth time.Month // of the last school class
 }
 
 // task is something that is done in a half hour of a day.
@@ -54,14 +51,10 @@ var works = []struct {
 	{1, (*office).extend},
 	{2, (*office).merge},
 	{3, (*office).noteContact},
-	{1, (*office).editProgram},
 	{1, (*office).suspend},
 	{1, (*office).closeLocation},
-	{1, (*office).hireStaff},
 	{1, (*office).rotateSecret},
 	{2, (*office).view},
-	{1, (*office).bots},
-	{1, (*office).class},
 	{1, (*office).askAssistant},
 }
 

@@ -16,7 +16,6 @@ type shop struct {
 	api       face // with all scopes
 	locations []*location
 	programs  []*program
-	staff     []*employee
 }
 
 // zone is the zone of a shop from a time on.
@@ -58,11 +57,6 @@ type prize struct {
 	Threshold int
 }
 
-// employee is a member of staff. Those with a session token are signed in at the tills of today.
-type employee struct {
-	ID, name, pin string
-}
-
 // openShop makes a shop of the demo shop, whose people and wallets exist, and a neighbour.
 func (y *year) openShop() (err error) {
 	change := map[string]any{"name": y.shop.name, "timezone": "Europe/Rome", "included_locations": 3}
@@ -85,13 +79,9 @@ func (y *year) openShop() (err error) {
 	if err := errors.Join(y.furnish(y.shop, 3, 2), y.furnish(y.neighbour, 1, 1), y.openSold()); err != nil {
 		return err
 	}
-	for i := range 8 {
-		if err := y.hire(i); err != nil {
-			return err
-		}
-	}
 	y.openForms()
-	return errors.Join(y.listen(), y.hireAssistant(), y.importMembers())
+	y.assistant = &assistant{year: y, face: bearer("mcp", "/mcp", y.server.ready.MCPKey)}
+	return errors.Join(y.listen(), y.importMembers())
 }
 
 // sell makes the program of a shop that has none.
@@ -161,18 +151,6 @@ func (y *year) addTill(l *location, name string) error {
 		return err
 	}
 	l.tills = append(l.tills, &till{ID: made.ID, name: name, api: bearer("till", "/till/v1", made.Token)})
-	return nil
-}
-
-// hire adds a member of staff.
-func (y *year) hire(n int) error {
-	e := &employee{name: fmt.Sprint(firstNames[n%len(firstNames)], " ", n+1), pin: fmt.Sprint(135790 + n*1117)}
-	body := map[string]any{"shop_id": y.shop.ID, "name": e.name, "pin": e.pin}
-	if err := y.need(y.control(), "POST", "/staff", body, e); err != nil {
-		return err
-	}
-	y.count("staff hired")
-	y.shop.staff = append(y.shop.staff, e)
 	return nil
 }
 

@@ -40,7 +40,6 @@ type done struct {
 	Rows       []row      `json:"rows"`
 	Reverses   *string    `json:"reverses"`
 	Issued     *issued    `json:"issued"`
-	Staff      *string    `json:"staff"`
 	Till       *string    `json:"till"`
 	OccurredAt *time.Time `json:"occurred_at"`
 	change
@@ -105,7 +104,7 @@ func (c *visitor) reference() string {
 func (c *visitor) issue() bool {
 	m := c.m
 	if m.faceOfIssue == "enrol" {
-		return c.issueByForm(m, nil)
+		return c.issueByForm(m)
 	}
 	body := map[string]any{"holder_name": m.name(), "holder_email": m.email(), "external_ref": fmt.Sprint("m-", m.n)}
 	f, path := m.shop.api.with("Idempotency-Key", c.reference()), "/programs/"+m.program.ID+"/cards"
