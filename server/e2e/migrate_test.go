@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,37 +19,20 @@ import (
 	"punchcard/server/servertest/require"
 )
 
-// olderCommit is a commit of punchcard with olderSchema, whose binary the tests of migrations
-// start beside the one of this commit.
-const (
-	olderCommit = "c813cdeb2fac90946d9e1dc09ffb11f27fe79b7e"
-	olderSchema = "11"
-)
+// olderSchema is the version of the schema that the binary of .ci/older makes, which the tests of migrations start beside
+// the binary of this commit.
+const olderSchema = "11"
 
-// olderBinary builds the binary of olderCommit. The sources are extracted into the user's cache
-// and compiled as those of this commit, so that a build takes what the cache of Go has: that of
-// the libraries at once, and that of the rest from the second time on.
+// olderBinary returns the path of that binary.
 var olderBinary = sync.OnceValues(func() (string, error) {
-	cache := os.Getenv("XDG_CACHE_HOME")
-	if cache == "" {
-		cache = filepath.Join(os.Getenv("HOME"), ".cache")
+	var said bytes.Buffer
+	build := exec.Command(".ci/older")
+	build.Stderr = &said
+	path, err := build.Output()
+	if err != nil {
+		err = fmt.Errorf("%s%w", &said, err)
 	}
-	sources := filepath.Join(cache, "punchcard", "older-"+olderCommit[:12])
-	path := filepath.Join(sources, "punchcard") // go build leaves it as it is if it is up to date
-	if out, err := exec.Command("git", "cat-file", "-e", olderCommit).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("the commit %s, whose binary this test starts, is not in this repository: fetch its whole history, "+
-			"with: git fetch --unshallow\n%s%w", olderCommit, out, err)
-	}
-	extract := exec.Command("sh", "-c", `mkdir -p "$0" && git archive "$1" -- . ':!testdata' | tar -x -C "$0"`, sources, olderCommit)
-	if out, err := extract.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s%w", out, err)
-	}
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", path, ".")
-	build.Dir, build.Env = sources, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s%w", out, err)
-	}
-	return path, nil
+	return strings.TrimSpace(string(path)), err
 })
 
 // executeOlder runs the older binary until it exits.

@@ -1,46 +1,25 @@
 package main
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"strings"
 	"time"
 )
 
-// olderCommit is the last commit that the tests of migrations take for a server with the schema before: see server/e2e/migrate_test.go.
-const olderCommit = "c813cdeb2fac90946d9e1dc09ffb11f27fe79b7e"
-
-// olderDays are the days before the year, in which the server of olderCommit makes the file. So many members come then.
+// olderDays are the days before the year, in which the older server makes the file. So many members come then.
 const (
 	olderDays    = 10
 	olderMembers = 60
 )
 
-// olderBinary builds the server of olderCommit, where the tests of migrations build it too.
+// olderBinary returns the path of the server with the schema before, as the tests of migrations use it.
 func olderBinary() (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	sources := filepath.Join(cache, "punchcard", "older-"+olderCommit[:12])
-	binary := filepath.Join(sources, "punchcard")
-	if _, err := os.Stat(binary); err == nil {
-		return binary, nil
-	}
-	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "punchcard").Output()
-	if err != nil {
-		return "", err
-	}
-	extract := exec.Command("sh", "-c", `mkdir -p "$0" && git archive "$1" -- . ':!testdata' | tar -x -C "$0"`, sources, olderCommit)
-	extract.Dir = string(root[:len(root)-1])
-	if err := output(extract); err != nil {
-		return "", fmt.Errorf("the history of the repository is needed: %w", err)
-	}
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", binary, ".")
-	build.Dir, build.Env = sources, append(os.Environ(), "CGO_ENABLED=0")
-	return binary, output(build)
+	build := exec.Command(".ci/older")
+	build.Stderr = os.Stderr
+	path, err := build.Output()
+	return strings.TrimSpace(string(path)), err
 }
 
 // liveOlder lives the days before the year with the older server, and upgrades its file by starting the present one on it.
