@@ -2,11 +2,9 @@ package main
 
 import (
 	"bytes"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -226,22 +224,14 @@ func (f *form) send(want ...string) *page {
 	return f.fetch("POST", f.action, f.fields.Encode(), want...)
 }
 
-// change opens a page, fills in its form and sends it. It returns the answer, a redirect unless other
+// change opens a page, fills in its form as [form.fill] does and sends it. It returns the answer, a redirect unless other
 // statuses are wanted too, or nil.
-func (b *browser) change(path string, fields map[string]string, want ...int) *page {
+func (b *browser) change(path string, fields []string, want ...string) *page {
 	p := b.get(path)
 	if p == nil {
 		return nil
 	}
-	f := p.form("")
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		f.fill(name, fields[name])
-	}
-	statuses := []string{"303"}
-	for _, s := range want {
-		statuses = append(statuses, strconv.Itoa(s))
-	}
-	return f.send(statuses...)
+	return p.form("").fill(fields...).send(append(want, "303")...)
 }
 
 // press sends the form of a page that is a button.

@@ -17,11 +17,8 @@ func slug(p *program) string { return "bar-lux-" + p.Type }
 func (y *year) openForms() {
 	b := y.office.people["manager"]
 	for _, p := range y.shop.programs {
-		fields := map[string]string{"enroll": "true", "enroll_slug": slug(p), "enroll_max_cards": "1000000", "enroll_name": "required",
-			"enroll_email": "required", "enroll_phone": "off", "enroll_consent": consent}
-		if b.change("/dashboard/program/"+p.ID+"/enrolment", fields) != nil {
-			y.office.write(b, "enrolment", done{change: change{Subject: p.ID}})
-		}
+		b.change("/dashboard/program/"+p.ID+"/enrolment", []string{"enroll", "true", "enroll_slug", slug(p), "enroll_max_cards", "1000000",
+			"enroll_name", "required", "enroll_email", "required", "enroll_phone", "off", "enroll_consent", consent})
 	}
 }
 

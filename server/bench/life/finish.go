@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -26,19 +25,16 @@ func (y *year) askFigures() error {
 		return err
 	}
 	for _, s := range []*shop{y.shop, y.neighbour} {
-		paths := map[string]string{"GET /analytics/summary": "/analytics/summary", "GET /analytics/card-types": "/analytics/card-types",
-			"GET /analytics/heatmap": "/analytics/heatmap"}
-		for what, path := range paths {
-			if err := y.askFigure(s, what, path); err != nil {
-				return err
-			}
-		}
+		paths := []string{"/analytics/summary", "/analytics/card-types", "/analytics/heatmap"}
 		for _, p := range s.programs {
-			err1 := y.askFigure(s, "GET /programs/{id}/stats", "/programs/"+p.ID+"/stats")
-			err2 := y.askFigure(s, "GET /analytics/card-types/{type}", "/analytics/card-types/"+p.Type)
-			if err := errors.Join(err1, err2); err != nil {
+			paths = append(paths, "/programs/"+p.ID+"/stats", "/analytics/card-types/"+p.Type)
+		}
+		for _, path := range paths {
+			var body json.RawMessage
+			if err := y.need(s.api, "GET", path, nil, &body); err != nil {
 				return err
 			}
+			y.figures.write(figure{s.ID, y.now, "GET " + path, path, body})
 		}
 	}
 	y.askPages()
@@ -63,7 +59,6 @@ func (y *year) askPages() {
 		paths = append(paths, "/dashboard/program/"+p.ID+"/statistics", "/dashboard/statistics?period=7&program_id="+p.ID)
 	}
 	for _, path := range paths {
-		name, _, _ := strings.Cut(path, "?")
 		p := y.office.people["owner"].get(path)
 		if p == nil {
 			continue // a fault, which get noted
@@ -72,15 +67,8 @@ func (y *year) askPages() {
 		if err != nil {
 			y.fault("%s: %v", path, err)
 		}
-		y.figures.write(figure{y.shop.ID, y.now, "page " + name, path, body})
+		y.figures.write(figure{y.shop.ID, y.now, "page " + path, path, body})
 	}
-}
-
-func (y *year) askFigure(s *shop, what, path string) error {
-	var body json.RawMessage
-	err := y.need(s.api, "GET", path, nil, &body)
-	y.figures.write(figure{s.ID, y.now, what, path, body})
-	return err
 }
 
 // finish lets everything arrive, writes what is there at the end, and checks the file.

@@ -168,7 +168,6 @@ func (y *year) importCards(f *importFile) (run string) {
 	if p == nil || !strings.Contains(text(p.root), fmt.Sprintf("Cards added %d", len(f.members))) {
 		y.fault("the import of %s ends with %.1000s", f.name, text(p.root))
 	}
-	y.office.write(b, "import", done{change: change{Subject: run[strings.LastIndex(run, "/")+1:]}})
 	y.noteImported(f)
 	return run
 }

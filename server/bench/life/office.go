@@ -9,10 +9,8 @@ import (
 // change is what lines of answers.jsonl about changes that are no visits have besides.
 type change struct {
 	Subject     string     `json:"subject,omitempty"` // id of what was changed; of a card, that of the instance
-	By          string     `json:"by,omitempty"`      // role of the person
 	DeltaStamps *int64     `json:"delta_stamps,omitempty"`
 	DeltaCents  *int64     `json:"delta_cents,omitempty"`
-	Into        string     `json:"into,omitempty"` // the card that stays after a merge
 	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
 }
 
@@ -132,8 +130,8 @@ func (o *office) pick(n int, ok func(*member) bool) (list []*member) {
 func (m *member) collects() bool { return m.program.Type == "standard" || m.program.Type == "private" }
 
 // write writes a line about a change of a person.
-func (o *office) write(b *browser, kind string, line done) {
-	line.At, line.Shop, line.Face, line.Kind, line.By = o.now, o.shop.ID, "dashboard", kind, b.role
+func (o *office) write(kind string, line done) {
+	line.At, line.Shop, line.Face, line.Kind = o.now, o.shop.ID, "dashboard", kind
 	if line.Rows == nil {
 		line.Rows = []row{}
 	}

@@ -14,13 +14,13 @@ import (
 func cardOf(path string) string { return strings.Split(path, "/")[3] }
 
 // changeCard follows the link of a card's page to a form, which may be that of a younger card, fills it in and writes a line.
-func (o *office) changeCard(b *browser, m *member, kind string, fields map[string]string, line done) {
+func (o *office) changeCard(b *browser, m *member, kind string, fields []string, line done) {
 	at := b.link(cardPath(m), "/"+kind)
 	if at == "" {
 		o.count("dashboard: " + kind + " not offered")
 		return
 	}
-	p := b.change(at, fields, 409, 422) // 409: a redemption at a till has archived it meanwhile
+	p := b.change(at, fields, "409", "422") // 409: a redemption at a till has archived it meanwhile
 	if !p.is(303) {
 		if p != nil {
 			o.count("dashboard: " + kind + " refused")
@@ -32,7 +32,7 @@ func (o *office) changeCard(b *browser, m *member, kind string, fields map[strin
 		o.checkDelta(kind, line)
 	}
 	line.Card, line.Subject = m.card, cardOf(at)
-	o.write(b, kind, line)
+	o.write(kind, line)
 }
 
 // lock locks a card, whose member may come while it is locked.
@@ -62,7 +62,7 @@ func (o *office) unlock(time.Time, int) func() {
 		if at := b.link(cardPath(m), "/unlock"); at == "" {
 			o.count("dashboard: unlock not offered")
 		} else if b.press(cardPath(m), at) != nil {
-			o.write(b, "unlock", done{Card: m.card, change: change{Subject: cardOf(at)}})
+			o.write("unlock", done{Card: m.card, change: change{Subject: cardOf(at)}})
 		}
 	}
 }
@@ -90,14 +90,14 @@ func (o *office) adjust(time.Time, int) func() {
 	if n >= 0 {
 		n++
 	}
-	fields := map[string]string{"reason": "Counted again"}
+	fields := []string{"reason", "Counted again"}
 	line := done{}
 	if m.collects() {
-		fields["stamps"] = fmt.Sprint(n)
+		fields = append(fields, "stamps", fmt.Sprint(n))
 		line.DeltaStamps = &n
 	} else {
 		n *= 55
-		fields["amount_cents"] = fmt.Sprintf("%.2f", float64(n)/100)
+		fields = append(fields, "amount_cents", fmt.Sprintf("%.2f", float64(n)/100))
 		line.DeltaCents = &n
 	}
 	return func() {
@@ -122,7 +122,7 @@ func (o *office) checkDelta(kind string, line done) {
 }
 
 // run changes many cards at once, and returns its page at the end.
-func (o *office) run(b *browser, action string, members []*member, fields map[string]string) *page {
+func (o *office) run(b *browser, action string, members []*member, fields ...string) *page {
 	q := url.Values{"action": {action}}
 	for _, m := range members {
 		q.Add("card_ids", m.first)
@@ -143,16 +143,15 @@ func (o *office) giveStamps(time.Time, int) func() {
 	if members == nil {
 		return nil
 	}
-	fields := map[string]string{"stamps": fmt.Sprint(n), "reason": "Thank you for waiting"}
 	return func() {
-		p := o.run(b, "goodwill", members, fields)
+		p := o.run(b, "goodwill", members, "stamps", fmt.Sprint(n), "reason", "Thank you for waiting")
 		if p == nil {
 			return
 		}
 		given := int64(0)
 		for _, t := range o.adjustments() {
 			given += *t.StampsDelta
-			o.write(b, "adjust", done{Card: t.CardID, Rows: []row{t}, change: change{DeltaStamps: t.StampsDelta}})
+			o.write("adjust", done{Card: t.CardID, Rows: []row{t}, change: change{DeltaStamps: t.StampsDelta}})
 		}
 		if changed := changedPattern.FindStringSubmatch(text(p.root)); changed == nil || fmt.Sprint(given/n) != changed[1] {
 			o.fault("%d stamps were given, %d to each of %q cards", given, n, changed)
@@ -184,7 +183,7 @@ func (o *office) limit(day time.Time, _ int) func() {
 		}
 		if f.fill("expires_at", end.Format(time.DateOnly)).send("303") != nil {
 			o.limited = append(o.limited, m)
-			o.expires(b, m, end)
+			o.expires(m, end)
 		}
 	}
 }
@@ -199,17 +198,17 @@ func (o *office) extend(day time.Time, _ int) func() {
 	members, o.limited = members[:2], members[2:]
 	b := o.person()
 	return func() {
-		if o.run(b, "extend", members, map[string]string{"expires_at": end.Format(time.DateOnly)}) == nil {
+		if o.run(b, "extend", members, "expires_at", end.Format(time.DateOnly)) == nil {
 			return
 		}
 		for _, m := range members {
-			o.expires(b, m, end)
+			o.expires(m, end)
 		}
 	}
 }
 
 // expires writes a line about the end of a card, and checks that it is that of a day unless it was later.
-func (o *office) expires(b *browser, m *member, day time.Time) {
+func (o *office) expires(m *member, day time.Time) {
 	r, ok := o.ask(o.shop.api, "GET", "/cards/"+m.first, nil, "200")
 	var is struct {
 		ExpiresAt *time.Time `json:"expires_at"`
@@ -221,7 +220,7 @@ func (o *office) expires(b *browser, m *member, day time.Time) {
 	if is.ExpiresAt == nil || is.ExpiresAt.Before(want) {
 		o.fault("the card %s ends at %v, not at %v", m.first, is.ExpiresAt, want)
 	}
-	o.write(b, "expire", done{Card: m.card, change: change{ExpiresAt: is.ExpiresAt}})
+	o.write("expire", done{Card: m.card, change: change{ExpiresAt: is.ExpiresAt}})
 }
 
 // merge merges two cards of a program whose members do not come today.
@@ -250,7 +249,7 @@ func (o *office) merge(time.Time, int) func() {
 			return
 		}
 		goes.gone = true
-		o.write(b, "merge", done{Card: goes.card, Rows: o.adjustments(), change: change{Into: stays.card}})
+		o.write("merge", done{Card: goes.card, Rows: o.adjustments()})
 	}
 }
 
@@ -262,7 +261,7 @@ func (o *office) noteContact(time.Time, int) func() {
 	}
 	m, b := found[0], o.person()
 	m.hasNumber = true
-	fields := map[string]string{"phone": m.number(), "birthday": fmt.Sprintf("%02d-%02d", 1+m.n%12, 1+m.n%28), "note": "Asks for oat milk"}
+	fields := []string{"phone", m.number(), "birthday", fmt.Sprintf("%02d-%02d", 1+m.n%12, 1+m.n%28), "note", "Asks for oat milk"}
 	return func() {
 		o.changeCard(b, m, "contact", fields, done{})
 	}

@@ -9,36 +9,24 @@ import (
 
 // suspend suspends a program for an hour, in which tills refuse its cards.
 func (o *office) suspend(day time.Time, slot int) func() {
-	p, b := o.shop.programs[o.rand.IntN(len(o.shop.programs))], o.person()
-	at := "/dashboard/program/" + p.ID
-	o.later(day, slot+2, func(o *office, _ time.Time, _ int) func() {
-		return func() {
-			if b.change(at+"/unsuspend", nil) != nil {
-				o.write(b, "unsuspend", done{change: change{Subject: p.ID}})
-			}
-		}
-	})
-	return func() {
-		if b.change(at+"/suspend", nil) != nil {
-			o.write(b, "suspend", done{change: change{Subject: p.ID}})
-		}
-	}
+	b, at := o.person(), "/dashboard/program/"+o.shop.programs[o.rand.IntN(len(o.shop.programs))].ID
+	return o.forAnHour(day, slot, "program suspended", func() *page { return b.change(at+"/suspend", nil) },
+		func() *page { return b.change(at+"/unsuspend", nil) })
 }
 
 // closeLocation disables a location for an hour.
 func (o *office) closeLocation(day time.Time, slot int) func() {
-	l, b := o.shop.locations[o.rand.IntN(len(o.shop.locations))], o.person()
-	at := "/dashboard/location/" + l.ID
-	o.later(day, slot+2, func(o *office, _ time.Time, _ int) func() {
-		return func() {
-			if b.press(at, at+"/enable") != nil {
-				o.write(b, "enable", done{change: change{Subject: l.ID}})
-			}
-		}
-	})
+	b, at := o.person(), "/dashboard/location/"+o.shop.locations[o.rand.IntN(len(o.shop.locations))].ID
+	return o.forAnHour(day, slot, "location disabled", func() *page { return b.change(at+"/disable", nil) },
+		func() *page { return b.press(at, at+"/enable") })
+}
+
+// forAnHour does something, and plans that it is undone an hour later.
+func (o *office) forAnHour(day time.Time, slot int, what string, do, undo func() *page) func() {
+	o.later(day, slot+2, func(*office, time.Time, int) func() { return func() { undo() } })
 	return func() {
-		if b.change(at+"/disable", nil) != nil {
-			o.write(b, "disable", done{change: change{Subject: l.ID}})
+		if do() != nil {
+			o.count("dashboard: " + what)
 		}
 	}
 }
@@ -55,13 +43,13 @@ func (o *office) rotateSecret(time.Time, int) func() {
 		}
 		// A form that is sent again after a crash has no secret to show.
 		for range 3 {
-			p := b.change("/dashboard/webhook/"+r.Webhook+"/rotate", nil, 200)
+			p := b.change("/dashboard/webhook/"+r.Webhook+"/rotate", nil, "200")
 			if p == nil {
 				return
 			}
 			if secret := secretPattern.FindString(text(p.root)); secret != "" {
 				r.Secrets = append(r.Secrets, secret)
-				o.write(b, "secret", done{change: change{Subject: r.Webhook}})
+				o.count("dashboard: secret")
 				return
 			}
 			r.Lost = append(r.Lost, o.now)

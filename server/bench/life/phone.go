@@ -2,7 +2,6 @@ package main
 
 import (
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -48,17 +47,11 @@ func (y *year) readPhones() error {
 	if err != nil {
 		return err
 	}
-	var wait sync.WaitGroup
-	for i := range clients {
-		wait.Go(func() {
-			for _, m := range y.members {
-				if m.n%clients == i && m.phone != nil {
-					y.readPhone(m, file)
-				}
-			}
-		})
+	for _, m := range y.members {
+		if m.phone != nil {
+			y.readPhone(m, file)
+		}
 	}
-	wait.Wait()
 	return file.close()
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,9 +117,9 @@ var caused = []string{
 var causedByKills = []string{"a push was not sent"}
 
 // readLog returns the warnings and errors of the log by their text, and notes those that the year does not cause.
-func (y *year) readLog() (lines []string, err error) {
+func (y *year) readLog() (count map[string]int, err error) {
 	b, err := os.ReadFile(y.server.log)
-	count := map[string]int{}
+	count = map[string]int{}
 	for line := range bytes.Lines(b) {
 		var l logged
 		if json.Unmarshal(line, &l) != nil || l.Level != "WARN" && l.Level != "ERROR" {
@@ -135,9 +134,5 @@ func (y *year) readLog() (lines []string, err error) {
 			y.fault("the log: %s", line)
 		}
 	}
-	for msg, n := range count {
-		lines = append(lines, fmt.Sprintf("%9d  %s", n, msg))
-	}
-	slices.SortFunc(lines, func(a, b string) int { return cmp.Compare(a[11:], b[11:]) })
-	return lines, err
+	return count, err
 }

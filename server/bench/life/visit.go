@@ -40,7 +40,6 @@ type done struct {
 	Rows       []row      `json:"rows"`
 	Reverses   *string    `json:"reverses"`
 	Issued     *issued    `json:"issued"`
-	Till       *string    `json:"till"`
 	OccurredAt *time.Time `json:"occurred_at"`
 	change
 }
@@ -237,7 +236,7 @@ func (c *visitor) record(kind string, r reply, reverses *string, occurred *time.
 		return ""
 	}
 	line := done{At: c.now, Shop: c.m.shop.ID, Face: "till", Kind: kind, Card: a.Card.ID, Rows: []row{*a.Transaction}, Reverses: reverses,
-		Till: &c.till.name, OccurredAt: occurred}
+		OccurredAt: occurred}
 	if a.Card.CurrentValue != nil {
 		c.m.cents = *a.Card.CurrentValue
 	}

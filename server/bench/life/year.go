@@ -1,17 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,7 +53,6 @@ type year struct {
 	answers *recorder
 	figures *recorder
 	erased  *recorder
-	counts  sync.Map // of what happened: string to *atomic.Int64
 	answer  atomic.Int64
 	kills   kills
 
@@ -66,6 +64,7 @@ type year struct {
 	underWay []chan error // backups of the nights before, which go on while the shop is open
 
 	mu     sync.Mutex
+	counts map[string]int // of what happened
 	faults []string
 }
 
@@ -79,6 +78,7 @@ func newYear(ctx context.Context, o options) (*year, error) {
 		from:    time.Date(2031, 1, 1, 5, 0, 0, 0, time.UTC),
 		rand:    rand.New(rand.NewPCG(o.seed, 0)),
 		pending: map[int][]func() error{},
+		counts:  map[string]int{},
 		kills:   kills{rand: rand.New(rand.NewPCG(o.seed, 1))},
 	}
 	y.opened = y.from.AddDate(0, 0, -olderDays)
@@ -126,8 +126,9 @@ func (y *year) close() error {
 
 // count notes that something happened.
 func (y *year) count(what string) {
-	n, _ := y.counts.LoadOrStore(what, new(atomic.Int64))
-	n.(*atomic.Int64).Add(1)
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.counts[what]++
 }
 
 // fault notes an answer or a state that the contract does not allow.
@@ -167,22 +168,23 @@ func (y *year) control() face { return face{name: "control", base: "/dev"} }
 
 // report writes what happened.
 func (y *year) report(took time.Duration) error {
-	var lines []string
-	y.counts.Range(func(what, n any) bool {
-		lines = append(lines, fmt.Sprintf("%9d  %s", n.(*atomic.Int64).Load(), what))
-		return true
-	})
-	slices.SortFunc(lines, func(a, b string) int { return cmp.Compare(a[11:], b[11:]) })
 	warnings, err := y.readLog()
 	if err != nil {
 		return err
 	}
-	lines = slices.Concat(lines, []string{"", "Warnings and errors in the log:"}, warnings)
-	text := fmt.Sprintf("%s to %s, seed %d, %d answers, simulated in %s\n\n%s\n", y.from.Format(time.DateOnly),
-		y.until.Format(time.DateOnly),
-		y.seed, y.answer.Load(), took.Round(time.Second), strings.Join(lines, "\n"))
+	text := fmt.Sprintf("%s to %s, seed %d, %d answers, simulated in %s\n\n%s\nWarnings and errors in the log:\n%s",
+		y.from.Format(time.DateOnly), y.until.Format(time.DateOnly), y.seed, y.answer.Load(), took.Round(time.Second),
+		table(y.counts), table(warnings))
 	fmt.Print(text)
 	return os.WriteFile(y.path("report.txt"), []byte(text), 0o600)
+}
+
+// table returns a line for each count.
+func table(counts map[string]int) (text string) {
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		text += fmt.Sprintf("%9d  %s\n", counts[what], what)
+	}
+	return text
 }
 
 // recorder writes a file of JSON lines.
