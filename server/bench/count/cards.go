@@ -50,7 +50,7 @@ func (p *replay) checkCards(r *report) {
 			equal(r, "stamps on cards", c.id, value(e.Stamps), stamps)
 		}
 		if c.program.Type == "prepaid" {
-			equal(r, "balances", c.id, p.cents(e.Balance), first.cents)
+			equal(r, "balances", c.id, cents(e.Balance), first.cents)
 		}
 	}
 	for _, t := range p.rows {
@@ -139,22 +139,8 @@ func (p *replay) checkScreen(r *report, kind string, s screen) {
 			count, _, _ := strings.Cut(said, "/")
 			equal(r, kind, s.Card+": "+name, strings.TrimSpace(count), strconv.FormatInt(in.stamps, 10))
 		case c.program.Type == "prepaid":
-			equal(r, kind, s.Card+": "+name, p.amount(said), in.cents)
+			n, _ := number(said)
+			equal(r, kind, s.Card+": "+name, n, in.cents)
 		}
 	}
-}
-
-// amount returns an amount as a phone shows it, in its smallest units: with decimals, or in cents.
-func (p *replay) amount(said string) int64 {
-	number := strings.Map(func(c rune) rune {
-		if c >= '0' && c <= '9' || c == '.' || c == '-' {
-			return c
-		}
-		return -1
-	}, said)
-	n, err := p.parse(number)
-	if err != nil {
-		return -1
-	}
-	return n
 }

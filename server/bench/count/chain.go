@@ -22,7 +22,7 @@ type chain struct {
 
 	active      bool // not invited
 	installed   bool
-	platform    string
+	platform    string // of the last installation
 	locked      bool
 	erased      bool
 	reissued    bool

@@ -28,20 +28,15 @@ func (f *figures) checkReport(p page) {
 	}
 	location := f.q.Get("location_id")
 	all := tally{}
-	groups := map[string]map[string]tally{"By type": {}, "By till": {}, "By member of staff": {}, "By program": {}}
+	groups := map[string]map[string]tally{"By type": {}, "By till": {}, "By program": {}}
 	for _, t := range f.p.rows {
 		if t.Created.After(f.At) || dayOf(t.given().In(f.zone)) != day || location != "" && t.Location != location {
 			continue
 		}
 		reversed := t.Reversed != nil && !t.Reversed.After(f.At)
 		all.addReported(t, reversed)
-		staff := "Nobody signed in"
-		if t.Staff != nil {
-			staff = f.p.staff[*t.Staff]
-		}
 		for group, name := range map[string]string{"By type": t.Type, "By till": f.p.locations[t.Location].Name,
-			"By member of staff": staff,
-			"By program":         f.p.programs[t.Program].Name} {
+			"By program": f.p.programs[t.Program].Name} {
 			if groups[group][name] == nil {
 				groups[group][name] = tally{}
 			}
@@ -50,7 +45,7 @@ func (f *figures) checkReport(p page) {
 	}
 	f.checkReportCards(p, day, location, all)
 	f.checkReportTypes(p, groups["By type"], all)
-	for _, group := range []string{"By till", "By member of staff", "By program"} {
+	for _, group := range []string{"By till", "By program"} {
 		f.checkReportSums(p, group, groups[group])
 	}
 }

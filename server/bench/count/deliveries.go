@@ -54,7 +54,6 @@ type thing struct {
 // eventData is the data of an event, with the fields of all events.
 type eventData struct {
 	Instance string  `json:"card_instance_id"`
-	Platform string  `json:"platform"`
 	Row      string  `json:"transaction_id"`
 	Stamps   *int64  `json:"stamps_delta"`
 	Count    *int64  `json:"stamps_count"`
@@ -66,7 +65,6 @@ type eventData struct {
 	Original string  `json:"original_transaction_id"`
 	Reversal string  `json:"reversal_transaction_id"`
 	Reversed *int64  `json:"reversed_delta"`
-	Location string  `json:"location_id"`
 }
 
 // request is a request to a receiver.

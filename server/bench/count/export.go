@@ -19,16 +19,13 @@ type export struct {
 	programs  map[string]*program
 	order     []*program
 	locations map[string]location
-	staff     map[string]string // names
 	audit     []audit
 	answers   []answer
 
-	rowByID   map[string]*row
-	chainOf   map[string]string // of each instance that a row names
-	money     map[string][]*row // of money, by chain
-	platforms map[string][]platform
-	zones     map[string]*time.Location // by name, so that equal ones are the same
-	digits    int                       // decimals of the currency
+	rowByID map[string]*row
+	chainOf map[string]string         // of each instance that a row names
+	money   map[string][]*row         // of money, by chain
+	zones   map[string]*time.Location // by name, so that equal ones are the same
 }
 
 type location struct {
@@ -65,7 +62,6 @@ type row struct {
 	Program  string      `json:"program_id"`
 	Location string      `json:"location_id"`
 	Device   *string     `json:"device_id"`
-	Staff    *string     `json:"staff_id"`
 	Type     string      `json:"type"`
 	Stamps   *int64      `json:"stamps"`
 	Amount   json.Number `json:"amount"`
@@ -137,26 +133,12 @@ type audit struct {
 	Target    *string   `json:"target_id"`
 }
 
-type platform struct {
-	at   time.Time
-	name string
-}
-
-// decimals are those of currencies that have not two (ISO 4217).
-var decimals = map[string]int{
-	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0, "UGX": 0, "VND": 0, "VUV": 0,
-	"XAF": 0, "XOF": 0, "XPF": 0, "BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
-}
-
 // readExport reads the folder of an export.
 func readExport(folder, name string, s shop) (*export, error) {
 	x := &export{
-		shop: s, programs: map[string]*program{}, locations: map[string]location{}, staff: map[string]string{},
-		rowByID: map[string]*row{}, chainOf: map[string]string{}, platforms: map[string][]platform{},
-		zones: map[string]*time.Location{}, money: map[string][]*row{}, digits: 2,
-	}
-	if n, ok := decimals[s.Currency]; ok {
-		x.digits = n
+		shop: s, programs: map[string]*program{}, locations: map[string]location{},
+		rowByID: map[string]*row{}, chainOf: map[string]string{},
+		zones: map[string]*time.Location{}, money: map[string][]*row{},
 	}
 	var manifest struct {
 		Shop string    `json:"shop_id"`
@@ -182,17 +164,11 @@ func readExport(folder, name string, s shop) (*export, error) {
 			p.top = max(p.top, z.Threshold)
 		}),
 		lines(folder, "locations.jsonl", func(l location) { x.locations[l.ID] = l }),
-		lines(folder, "staff.jsonl", func(m struct {
-			ID   string `json:"staff_id"`
-			Name string `json:"name"`
-		}) {
-			x.staff[m.ID] = m.Name
-		}),
 		lines(folder, "cards.jsonl", func(c exportedCard) { x.cards = append(x.cards, &c) }),
 		lines(folder, "transactions.jsonl", func(t row) {
 			if t.Amount != "" {
 				var err error
-				if t.cents, err = x.parse(string(t.Amount)); err != nil {
+				if t.cents, err = parse(string(t.Amount)); err != nil {
 					bad = err
 				}
 				t.hasCents = true
@@ -212,24 +188,21 @@ func readExport(folder, name string, s shop) (*export, error) {
 	return x, errors.Join(err, bad)
 }
 
-// parse returns an amount of the shop's currency in its smallest units.
-func (x *export) parse(amount string) (int64, error) {
+// parse returns an amount in cents.
+func parse(amount string) (int64, error) {
 	r, ok := new(big.Rat).SetString(amount)
 	if !ok {
 		return 0, fmt.Errorf("%q is no amount", amount)
 	}
-	for range x.digits {
-		r.Mul(r, big.NewRat(10, 1))
-	}
-	if !r.IsInt() {
+	if r.Mul(r, big.NewRat(100, 1)); !r.IsInt() {
 		return 0, fmt.Errorf("%s has too many decimals", amount)
 	}
 	return r.Num().Int64(), nil
 }
 
-// cents returns an amount in its smallest units, 0 for none.
-func (x *export) cents(amount json.Number) int64 {
-	n, _ := x.parse(string(amount))
+// cents returns an amount in cents, 0 for none.
+func cents(amount json.Number) int64 {
+	n, _ := parse(string(amount))
 	return n
 }
 

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"strings"
+	"slices"
 	"time"
 )
 
@@ -9,11 +9,10 @@ import (
 type fact struct {
 	event    string
 	at       time.Time
-	chain    string // empty: it is of no card
-	instance string // of a location.created, the location
+	chain    string
+	instance string
 	program  string
 	location string // empty: it has none
-	shopWide bool   // it counts as having no location, and goes to webhooks of any
 	optional bool   // it need not be told
 	row      *row   // of a ledger event
 	of       *row   // that the row reverses
@@ -71,13 +70,7 @@ func (p *replay) rowFacts(c *chain, in *instance, t, of *row) {
 
 // takes reports whether a webhook subscribes to an event.
 func (w receiver) takes(event string) bool {
-	for _, s := range w.Events {
-		prefix, wild := strings.CutSuffix(s, "*")
-		if s == event || s == "*" && event != "transaction.created" || wild && s != "*" && strings.HasPrefix(event, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(w.Events, event) || event != "transaction.created" && slices.Contains(w.Events, "*")
 }
 
 // wants reports whether a webhook is to be told a fact.
@@ -90,14 +83,5 @@ func (w receiver) wants(f *fact) bool {
 			return false
 		}
 	}
-	if w.Program != nil && *w.Program != f.program {
-		return false
-	}
-	if w.Location == nil {
-		return true
-	}
-	if f.shopWide {
-		return w.ShopWide == nil || *w.ShopWide
-	}
-	return *w.Location == f.location
+	return w.Program == nil || *w.Program == f.program
 }

@@ -245,8 +245,7 @@ func (f *figures) heatmap() object {
 	if d, err := parseDate(f.q.Get("from")); err == nil {
 		from = d
 	}
-	there := func(k dayKey) bool { return len(f.Locations) == 0 || slices.Contains(f.Locations, k.location) }
-	days := f.of(f.q.Get("program_id"), there, from, to)
+	days := f.of("", nil, from, to)
 	return object{"from": date(from), "to": date(to), "days": perDay(days, from, "count", "activity")}
 }
 

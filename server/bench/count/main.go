@@ -46,8 +46,7 @@ func count(folder string) (*report, error) {
 			return nil, err
 		}
 		x.answers = y.answers[s.ID]
-		x.collectPlatforms(deliveries)
-		x.checkAnswers(r, y)
+		x.checkAnswers(r)
 		p := newReplay(x, r)
 		for _, f := range y.figures[s.ID] {
 			p.until(f.At)
@@ -58,7 +57,7 @@ func count(folder string) (*report, error) {
 		p.checkScreens(r, y)
 		for _, d := range deliveries {
 			if d.receiver.Shop == s.ID {
-				d.check(r, p, y)
+				d.check(r, p)
 			}
 		}
 	}

@@ -119,33 +119,17 @@ func (f *figures) checkToday(p page) {
 	f.checkTiles(p.tiles, f.between(startOfDay(f.today, f.zone), now), f.between(startOfDay(dayOf(week), f.zone), week), periodTiles...)
 }
 
-// period returns the days that the filter of the statistics asks for, and those of the second period.
-func (f *figures) period() (from, to, before int, second bool) {
+// period returns the first day up to today that the filter of the statistics asks for, and that of the second period.
+func (f *figures) period() (from, before int) {
 	days, err := strconv.Atoi(f.q.Get("period"))
-	if f.q.Get("period") == "" {
-		days, err = 30, nil
-	}
-	from, to = f.today-days+1, f.today
 	if err != nil {
-		to = f.today
-		if d, err := parseDate(f.q.Get("to")); err == nil {
-			to = d
-		}
-		from = to - 29
-		if d, err := parseDate(f.q.Get("from")); err == nil {
-			from = d
-		}
+		days = 30
 	}
-	switch f.q.Get("compare") {
-	case "none":
-		return from, to, 0, false
-	case "year":
-		return from, to, dayOf(time.Unix(int64(from)*86400, 0).UTC().AddDate(-1, 0, 0)), true
-	case "custom":
-		d, err := parseDate(f.q.Get("compare_from"))
-		return from, to, d, err == nil
+	from, before = f.today-days+1, f.today-2*days+1
+	if f.q.Get("compare") == "year" {
+		before = dayOf(time.Unix(int64(from)*86400, 0).UTC().AddDate(-1, 0, 0))
 	}
-	return from, to, from - (to - from + 1), true
+	return from, before
 }
 
 // weeksFrom is the number of days from which on a chart shows weeks.
@@ -188,12 +172,9 @@ func (f *figures) checkDays(p page, id string, first, second []tally, sum string
 
 func (f *figures) checkStatistics(p page) {
 	program := f.q.Get("program_id")
-	from, to, earlier, compared := f.period()
-	first := f.of(program, nil, from, to)
-	var second []tally
-	if compared {
-		second = f.of(program, nil, earlier, earlier+to-from)
-	}
+	from, before := f.period()
+	first := f.of(program, nil, from, f.today)
+	second := f.of(program, nil, before, before+f.today-from)
 	f.checkTiles(p.tiles, sumOf(first), sumOf(second), append(periodTiles, "Actions at the till")...)
 	for id, sum := range map[string]string{
 		"day-stamps":      "stamps",
@@ -204,7 +185,7 @@ func (f *figures) checkStatistics(p page) {
 	} {
 		f.checkDays(p, id, first, second, sum)
 	}
-	f.checkPlaces(p, "locations", f.locations(program, from, to))
+	f.checkPlaces(p, "locations", f.locations(program, from, f.today))
 	f.checkHours(p, program)
 	f.checkYear(p, program)
 }

@@ -73,7 +73,7 @@ func (f *figures) checkMoneyTable(text string) {
 			m, shown = sum(b.at[day-b.first]), shown+1
 		}
 		for i, n := range m.columns() {
-			said, err := f.p.parse(row[4+i])
+			said, err := parse(row[4+i])
 			if err != nil {
 				said = math.MinInt64
 			}

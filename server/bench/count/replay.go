@@ -84,7 +84,7 @@ func (p *replay) addChains() {
 	}
 	for _, e := range p.cards {
 		c := &chain{id: e.ID, program: p.programs[e.Program], card: e, created: e.Created, source: e.Source,
-			opening: e.Opening, initial: p.cents(e.Initial)}
+			opening: e.Opening, initial: cents(e.Initial), platform: value(e.Platform)}
 		if e.Source == "counter" && e.First != nil {
 			c.first = *e.First
 		}
@@ -101,7 +101,7 @@ func (p *replay) addChains() {
 			case a.Issued.Value != nil:
 				c.initial = *a.Issued.Value
 			case a.Face != "import":
-				c.initial = p.cents(c.program.Initial)
+				c.initial = cents(c.program.Initial)
 			}
 			add(c)
 			if c = p.chains[a.Issued.ID]; c.answer == nil {
@@ -231,7 +231,7 @@ func (p *replay) applyRow(t *row) {
 	p.rowFacts(c, in, t, of)
 	for _, i := range was {
 		if !i.archived.IsZero() {
-			p.fact(c, i, fact{event: "card.archived", at: t.Created, shopWide: true})
+			p.fact(c, i, fact{event: "card.archived", at: t.Created})
 		}
 	}
 }
@@ -248,7 +248,7 @@ func (p *replay) activate(c *chain, at time.Time, isNew bool) {
 		live = live[:len(live)-1]
 	}
 	for _, in := range live {
-		p.fact(c, in, fact{event: "card.activated", at: at, shopWide: true})
+		p.fact(c, in, fact{event: "card.activated", at: at})
 	}
 }
 
@@ -274,28 +274,23 @@ func (p *replay) applyAudit(a *audit) {
 		}
 	case "location.create", "location.enable", "location.disable":
 		p.open[id] = a.Action != "location.disable"
-		if a.Action == "location.create" {
-			p.facts = append(p.facts, fact{event: "location.created", at: a.At, instance: id, shopWide: true})
-		}
 	default:
 		c := p.chains[id]
 		if c == nil {
 			c = p.chains[p.chainOf[id]]
 		}
 		if c != nil {
-			p.applyToCard(c, id, a)
+			p.applyToCard(c, a)
 		}
 	}
 }
 
-// applyToCard applies a change of a card, whose id in the audit row may be that of any instance.
-func (p *replay) applyToCard(c *chain, id string, a *audit) {
+// applyToCard applies a change of a card.
+func (p *replay) applyToCard(c *chain, a *audit) {
 	switch a.Action {
 	case "card.install":
 		p.activate(c, a.At, false)
-		c.installed, c.platform = true, p.platformAt(c, a.At)
-		p.facts = append(p.facts, fact{event: "card.registered", at: a.At, chain: c.id, instance: id, program: c.program.ID,
-			shopWide: true})
+		c.installed = true
 	case "card.reissue":
 		if until := c.validUntil(a.At); until != nil && !until.After(a.At) && p.shop.Watched {
 			renewed := expiry{a.At, c.program.expiry(a.At)}
@@ -307,7 +302,7 @@ func (p *replay) applyToCard(c *chain, id string, a *audit) {
 		}
 		c.active, c.installed, c.locked, c.reissued = false, false, false, true
 		for _, in := range c.live() {
-			p.fact(c, in, fact{event: "card.reissued", at: a.At, shopWide: true})
+			p.fact(c, in, fact{event: "card.reissued", at: a.At})
 		}
 	case "card.lock", "card.unlock":
 		c.locked = a.Action == "card.lock"
@@ -315,7 +310,7 @@ func (p *replay) applyToCard(c *chain, id string, a *audit) {
 		p.archive(c, a.At)
 	case "card.delete":
 		for _, in := range c.instances {
-			p.fact(c, in, fact{event: "card.deleted", at: a.At, shopWide: true})
+			p.fact(c, in, fact{event: "card.deleted", at: a.At})
 			if in.archived.IsZero() {
 				in.archived = a.At
 			}
@@ -327,40 +322,6 @@ func (p *replay) applyToCard(c *chain, id string, a *audit) {
 func (p *replay) archive(c *chain, at time.Time) {
 	for _, in := range c.live() {
 		in.archived = at
-		p.fact(c, in, fact{event: "card.archived", at: at, shopWide: true})
-	}
-}
-
-// platformAt returns on which kind of phone a card was installed at a time: as an answer, a receiver
-// or, for the last installation, the export says.
-func (p *replay) platformAt(c *chain, at time.Time) string {
-	for _, seen := range p.platforms[c.id] {
-		if d := seen.at.Sub(at); d >= 0 && d < time.Second {
-			return seen.name
-		}
-	}
-	if c.card != nil && c.card.Platform != nil {
-		return *c.card.Platform
-	}
-	return ""
-}
-
-// collectPlatforms collects what answers and receivers say about installations.
-func (x *export) collectPlatforms(all []*deliveries) {
-	for _, a := range x.answers {
-		if a.Kind == "install" && a.Platform != "" {
-			x.platforms[a.Card] = append(x.platforms[a.Card], platform{a.At, a.Platform})
-		}
-	}
-	for _, d := range all {
-		for _, e := range d.list {
-			if e.Event == "card.registered" && d.receiver.Shop == x.shop.ID {
-				id := e.Data.Instance
-				if root := x.chainOf[id]; root != "" {
-					id = root
-				}
-				x.platforms[id] = append(x.platforms[id], platform{e.Occurred, e.Data.Platform})
-			}
-		}
+		p.fact(c, in, fact{event: "card.archived", at: at})
 	}
 }

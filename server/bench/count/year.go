@@ -18,8 +18,6 @@ type year struct {
 	Until     time.Time  `json:"until"`
 	Shops     []shop     `json:"shops"`
 	Receivers []receiver `json:"receivers"`
-	// Restores lose what was written after the backup that they are made of. May be absent.
-	Restores []restore `json:"restores"`
 
 	answers map[string][]answer // by shop
 	figures map[string][]figure // by shop, in the order of time
@@ -29,12 +27,10 @@ type year struct {
 }
 
 type shop struct {
-	ID       string  `json:"id"`
-	Name     string  `json:"name"`
-	Currency string  `json:"currency"`
-	Zones    []zone  `json:"zones"`
-	Export   *string `json:"export"`
-	Watched  bool    `json:"watched"`
+	ID      string  `json:"id"`
+	Zones   []zone  `json:"zones"`
+	Export  *string `json:"export"`
+	Watched bool    `json:"watched"`
 }
 
 // zone is the time zone that a shop has from a time on.
@@ -43,27 +39,14 @@ type zone struct {
 	Zone string    `json:"zone"`
 }
 
-type restore struct {
-	Backup time.Time `json:"backup"`
-	At     time.Time `json:"at"`
-}
-
-// lost reports whether a restore took back what was written at a time.
-func (y *year) lost(at time.Time) bool {
-	return slices.ContainsFunc(y.Restores, func(r restore) bool { return !at.Before(r.Backup) && !at.After(r.At) })
-}
-
 // receiver is a webhook and the file of the requests that it received.
 type receiver struct {
-	Name     string   `json:"name"`
-	File     string   `json:"file"`
-	Shop     string   `json:"shop"`
-	Webhook  string   `json:"webhook"`
-	Program  *string  `json:"program"`
-	Location *string  `json:"location"`
-	ShopWide *bool    `json:"include_shop_wide_events"` // absent: true
-	Events   []string `json:"events"`
-	Secrets  []string `json:"secrets"`
+	Name    string   `json:"name"`
+	File    string   `json:"file"`
+	Shop    string   `json:"shop"`
+	Program *string  `json:"program"`
+	Events  []string `json:"events"`
+	Secrets []string `json:"secrets"`
 	// Lost are times at which the webhook had a secret that nobody was shown. May be absent.
 	Lost    []time.Time `json:"lost"`
 	Version int         `json:"version"`
@@ -82,9 +65,7 @@ type answer struct {
 	Rows     []answered `json:"rows"`
 	Reverses *string    `json:"reverses"`
 	Issued   *issued    `json:"issued"`
-	Staff    *string    `json:"staff"`
 	Occurred *time.Time `json:"occurred_at"`
-	Platform string     `json:"platform"` // of an install; may be absent
 	// Subject is the instance that was changed, if it is a younger card of Card. May be absent.
 	Subject string `json:"subject"`
 	// Expires is the new end of validity, where the request set one. May be absent.
@@ -120,8 +101,6 @@ type figure struct {
 	What string          `json:"what"`
 	Path string          `json:"path"`
 	Body json.RawMessage `json:"body"`
-	// Locations are those of a key that is restricted to them. May be absent.
-	Locations []string `json:"locations"`
 }
 
 // screen is what a phone or an open page shows of a card.
