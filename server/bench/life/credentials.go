@@ -2,7 +2,6 @@ package main
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -48,7 +47,7 @@ func (y *year) changeZone() error {
 	return nil
 }
 
-// loseTill revokes a till, and pairs a new one by a code.
+// loseTill revokes a till, and adds a new one in its place.
 func (y *year) loseTill() error {
 	l := y.shop.locations[y.rand.IntN(len(y.shop.locations))]
 	i := y.rand.IntN(len(l.tills))
@@ -56,29 +55,8 @@ func (y *year) loseTill() error {
 	if err := y.need(y.control(), "POST", "/devices/"+lost.ID+"/revoke", nil, nil); err != nil {
 		return err
 	}
-	y.ask(lost.api, "GET", "/me", nil, "401 unauthenticated")
 	m := y.someMember(func(m *member) bool { return m.shop == y.shop })
 	y.ask(lost.api, "POST", "/cards/"+m.card+"/stamps", map[string]any{"count": 1}, "401 unauthenticated")
-
-	var pairing struct{ Code string }
-	body := map[string]any{"location_id": l.ID, "name": lost.name + " again", "accept_card_ids": true}
-	if err := y.need(y.control(), "POST", "/pairings", body, &pairing); err != nil {
-		return err
-	}
-	page := face{name: "page", header: map[string]string{"Origin": y.server.origin(), "Sec-Fetch-Site": "same-origin"}}
-	r, ok := y.ask(page, "POST", "/till/pair", map[string]any{"code": pairing.Code}, "204")
-	if !ok {
-		return nil
-	}
-	cookie, _, _ := strings.Cut(r.header.Get("Set-Cookie"), ";")
-	next := &till{name: lost.name + " again"}
-	next.api = face{name: "till", base: lost.api.base, header: page.header}.with("Cookie", cookie).with("Content-Type", "application/json")
-	var me struct{ Device struct{ ID string } }
-	if err := y.need(next.api, "GET", "/me", nil, &me); err != nil {
-		return err
-	}
-	next.ID = me.Device.ID
-	l.tills = slices.Clone(l.tills)
-	l.tills[i] = next
-	return nil
+	l.tills = slices.Delete(slices.Clone(l.tills), i, i+1)
+	return y.addTill(l, lost.name+" again")
 }

@@ -25,8 +25,7 @@ func (y *year) openForms() {
 // closedForm is what the public form says while no cards can be made.
 const closedForm = "No cards can be made here at the moment."
 
-// enrol makes the member's card at the public form, as a browser does. Some people forget to agree at first. It
-// returns the page of the new card, nil if there is none.
+// enrol makes the member's card at the public form, as a browser does. It returns the page of the new card, nil if there is none.
 func (y *year) enrol(m *member) *page {
 	b := y.newBrowser("", "enrol")
 	p := b.get("/join/" + slug(m.program))
@@ -38,32 +37,14 @@ func (y *year) enrol(m *member) *page {
 		y.count("card refused: the form is closed")
 		return nil
 	}
-	f.fill("name", m.name(), "email", m.email())
-	if m.n%10 == 0 {
-		if p = f.send("400"); p == nil {
-			return nil
-		}
-		if strings.Contains(text(p.root), closedForm) { // meanwhile
-			y.count("card refused: the form is closed")
-			return nil
-		}
-		if !strings.Contains(text(p.root), "A card can only be made if you agree.") {
-			y.fault("the form does not say what is missing: %.600s", text(p.root))
-		}
-		f = p.form("")
-		y.count("form for a new card corrected")
+	p = f.fill("name", m.name(), "email", m.email(), "consent", "true").send("303", "409", "429")
+	if p.is(http.StatusSeeOther) {
+		return b.get(p.location())
 	}
-	p = f.fill("consent", "true").send("303", "400", "409", "429")
-	if !p.is(http.StatusSeeOther) {
-		if p != nil {
-			if p.status == http.StatusBadRequest && !strings.Contains(text(p.root), closedForm) {
-				y.fault("the form refuses %s: %.600s", m.name(), text(p.root))
-			}
-			y.count(fmt.Sprintf("card refused: %d by the form", p.status))
-		}
-		return nil
+	if p != nil {
+		y.count(fmt.Sprintf("card refused: %d by the form", p.status))
 	}
-	return b.get(p.location())
+	return nil
 }
 
 // issueByForm issues the member's card at the public form. It notes what the shop's system then says of the card.

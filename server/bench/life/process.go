@@ -37,14 +37,10 @@ type server struct {
 
 // ready is the line that dev prints when it serves.
 type ready struct {
-	Origin     string            `json:"origin"`
-	ShopID     string            `json:"shop_id"`
-	APIKey     string            `json:"api_key"`
-	MCPKey     string            `json:"mcp_key"`
-	ProgramIDs map[string]string `json:"program_ids"`
-
-	OwnerEmail    string `json:"owner_email"`
-	OwnerPassword string `json:"owner_password"`
+	Origin string `json:"origin"`
+	ShopID string `json:"shop_id"`
+	APIKey string `json:"api_key"`
+	MCPKey string `json:"mcp_key"`
 }
 
 // newServer returns the server for a folder, not started. binary is empty for one that is built now. With cutPower, a kill discards

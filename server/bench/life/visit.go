@@ -178,17 +178,7 @@ func (c *visitor) pay() {
 	if c.m.cents < cents {
 		c.write("topup", "/topups", map[string]any{"amount_cents": 1000 * (1 + c.rand.IntN(5))}, refusals...)
 	}
-	if c.m.code != "" && c.rand.IntN(5) == 0 {
-		c.spendByCode()
-	}
 	c.write("spend", "/spends", map[string]any{"amount_cents": cents}, refusals...)
-}
-
-// spendByCode tries to spend by the code of an earlier card, which anybody can count up. It needs a member of staff.
-func (c *visitor) spendByCode() {
-	body := map[string]any{"amount_cents": 1, "client_reference": c.reference()}
-	c.ask(c.till.api, "POST", "/cards/"+c.m.code+"/spends", body, refusals[1:]...)
-	c.count("money refused to the code of an earlier card")
 }
 
 // write makes a write at the till, sometimes twice, and sometimes takes it back.

@@ -34,7 +34,7 @@ type APNsFailure struct {
 
 // NewAPNs starts a service.
 func NewAPNs() *APNs {
-	certificate, key, err := newIssuer("Stand-in for Apple Push Notification service", nil, nil)
+	certificate, key, err := SelfSigned("Stand-in for Apple Push Notification service")
 	if err != nil {
 		panic(err)
 	}

@@ -41,6 +41,11 @@ func NewAuthority() (*Authority, error) {
 	return &Authority{root, intermediate, key}, err
 }
 
+// SelfSigned returns a certificate for a server on 127.0.0.1, with its key.
+func SelfSigned(name string) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+	return newIssuer(name, nil, nil)
+}
+
 // newIssuer returns the certificate and the key of an authority, which a parent signs; nil: the authority itself. The certificate is
 // also one for a server on 127.0.0.1.
 func newIssuer(name string, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey, error) {
