@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 )
@@ -52,8 +49,8 @@ const grows = 1.05
 
 // sample has the values of a period by the names of the curves. Latencies are in milliseconds, with names such as "card p99".
 type sample struct {
-	Minutes float64            `json:"minutes"` // from the start to the end of the period
-	Values  map[string]float64 `json:"values"`
+	Minutes float64 // from the start to the end of the period
+	Values  map[string]float64
 }
 
 // quarter returns the median of the values in one of the four quarters of the time, 1 to 4.
@@ -113,24 +110,4 @@ func judge(samples []sample) (grown []string) {
 		fmt.Println(strings.TrimRight(fmt.Sprintf("%-32s%12.2f%12.2f%8.2f  %s", name, second, last, ratio, word), " "))
 	}
 	return grown
-}
-
-// readSamples reads a file of -samples.
-func readSamples(path string) (samples []sample, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var s sample
-		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", path, len(samples)+1, err)
-		}
-		samples = append(samples, s)
-	}
-	if len(samples) < 4 {
-		return nil, fmt.Errorf("%s: %d samples, but each quarter needs one", path, len(samples))
-	}
-	return samples, nil
 }

@@ -177,9 +177,7 @@ func (l *load) watch(ctx context.Context) error {
 			from = m
 			p.add(m)
 		}
-		if err := l.report(at); err != nil {
-			return err
-		}
+		l.report(at)
 	}
 	return nil
 }

@@ -4,7 +4,7 @@
 //
 //	go run ./server/bench/load -minutes 15
 //	go run ./server/bench/load -minutes 2 -rate 500
-//	go run ./server/bench/load -soak -minutes 120 -rate 22 -cards 20000 -samples soak.jsonl -svg soak.svg
+//	go run ./server/bench/load -soak -minutes 120 -rate 22 -cards 20000 -svg soak.svg
 //
 // It needs the go command and Linux or macOS; everything stays on loopback and
 // in a temporary folder, and ends by itself. The comment of client.step lists
@@ -53,11 +53,7 @@ type options struct {
 	binary  string
 	dir     string
 	soak    bool
-	from    string // a file of samples
-	samples string
 	svg     string
-
-	sampleFile *os.File
 }
 
 // readers is the number of clients that walk the list of cards without a pause.
@@ -75,9 +71,7 @@ func main() {
 	flag.StringVar(&o.binary, "binary", "", "punchcard's binary; without it one is built")
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "folder in which the temporary one is made; it should be on a disk")
 	flag.BoolVar(&o.soak, "soak", false, "send every face a steady load, and fail if memory, descriptors, goroutines or logs grow")
-	flag.StringVar(&o.samples, "samples", "", "file for the figures of each minute, as they are measured")
 	flag.StringVar(&o.svg, "svg", "", "file for a picture of the curves")
-	flag.StringVar(&o.from, "from", "", "file of -samples whose curves are judged and drawn, without a run")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -89,21 +83,8 @@ func main() {
 // run creates the shop, sends the load and compares the results. After a failure it
 // keeps the database.
 func (o *options) run(ctx context.Context) (err error) {
-	if o.from != "" {
-		l := &load{options: *o}
-		if l.samples, err = readSamples(o.from); err != nil {
-			return err
-		}
-		return l.curves()
-	}
 	if o.soak && o.rate <= 0 {
 		return errors.New("a soak is steady: -soak needs -rate")
-	}
-	if o.samples != "" {
-		if o.sampleFile, err = os.Create(o.samples); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, o.sampleFile.Close()) }()
 	}
 	debug.SetGCPercent(400) // leaves more of the processors to the server
 	dir, err := os.MkdirTemp(o.dir, "punchcard-load-")
@@ -211,7 +192,7 @@ func (l *load) curves() error {
 			return err
 		}
 	}
-	if len(grown) > 0 && (l.soak || l.from != "") {
+	if len(grown) > 0 && l.soak {
 		return fmt.Errorf("grown: %s", strings.Join(grown, ", "))
 	}
 	return nil

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -93,8 +92,8 @@ func (l *load) line(text string, value func(kind string) string) {
 }
 
 // report prints the lines of a period, and the table's header before the first. It adds the
-// period's sample, also to the file of -samples.
-func (l *load) report(at int) error {
+// period's sample.
+func (l *load) report(at int) {
 	l.mu.Lock() // a client may still be adding to the period
 	defer l.mu.Unlock()
 	if at == 0 {
@@ -115,10 +114,6 @@ func (l *load) report(at int) error {
 		"write\n",
 		s.Values["descriptors"], s.Values["goroutines"], p.grown(logged), s.Values["processor"], s.Values["file per write"])
 	l.samples = append(l.samples, s)
-	if l.sampleFile == nil {
-		return nil
-	}
-	return json.NewEncoder(l.sampleFile).Encode(s)
 }
 
 // values returns the values of the curves.
