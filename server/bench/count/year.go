@@ -15,7 +15,6 @@ import (
 // year is what the driver wrote: year.json, and the files of JSON lines beside it.
 type year struct {
 	folder    string
-	Until     time.Time  `json:"until"`
 	Shops     []shop     `json:"shops"`
 	Receivers []receiver `json:"receivers"`
 

@@ -86,9 +86,7 @@ func (a *assistant) issue(members []*member, p *program) {
 		Token  string `json:"confirm_token"`
 		Issued int
 		Cards  []struct {
-			ID          string
-			ExternalRef *string `json:"external_ref"`
-			Code        string
+			ID, Code string
 		}
 	}
 	if !a.call("issue_cards", args, &made) || made.Issued != 0 {
@@ -114,6 +112,6 @@ func (a *assistant) issue(members []*member, p *program) {
 		m.card, m.first = c.ID, c.ID
 		a.count("card issued: mcp")
 		a.answers.write(done{At: a.now, Shop: a.shop.ID, Face: "mcp", Kind: "issue", Card: c.ID, Rows: []row{},
-			Issued: &issued{ID: c.ID, ProgramID: p.ID, ExternalRef: c.ExternalRef}})
+			Issued: &issued{ID: c.ID, ProgramID: p.ID}})
 	}
 }

@@ -37,7 +37,6 @@ type server struct {
 
 // ready is the line that dev prints when it serves.
 type ready struct {
-	Origin string `json:"origin"`
 	ShopID string `json:"shop_id"`
 	APIKey string `json:"api_key"`
 	MCPKey string `json:"mcp_key"`

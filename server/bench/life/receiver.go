@@ -13,14 +13,13 @@ import (
 
 // receiver is a server that receives webhooks, and writes a file of all requests.
 type receiver struct {
-	Name     string   `json:"name"`
-	File     string   `json:"file"`
-	Shop     string   `json:"shop"`
-	Webhook  string   `json:"webhook"`
-	Program  *string  `json:"program"`
-	Location *string  `json:"location"`
-	Events   []string `json:"events"`
-	Secrets  []string `json:"secrets"`
+	Name    string   `json:"name"`
+	File    string   `json:"file"`
+	Shop    string   `json:"shop"`
+	Webhook string   `json:"webhook"`
+	Program *string  `json:"program"`
+	Events  []string `json:"events"`
+	Secrets []string `json:"secrets"`
 	// Lost are the times of the server's clock at which it had a secret that nobody was shown, since it was killed before it answered.
 	Lost    []time.Time `json:"lost"`
 	Version int         `json:"version"`

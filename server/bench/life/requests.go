@@ -3,14 +3,12 @@ package main
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // erasure is a line of erased.jsonl: a person who was erased, with words that must not be found afterwards.
 type erasure struct {
-	At    time.Time `json:"at"`
-	Card  string    `json:"card"`
-	Words []string  `json:"words"`
+	Card  string   `json:"card"`
+	Words []string `json:"words"`
 }
 
 // pathOf returns the path of a link.
@@ -43,7 +41,7 @@ func (y *year) eraseMember() {
 	}
 	m.gone = true
 	y.count("erased by request")
-	y.erased.write(erasure{y.now, m.card, m.words()})
+	y.erased.write(erasure{m.card, m.words()})
 	y.answers.write(done{At: y.now, Shop: m.shop.ID, Face: "command", Kind: "erase", Card: m.card})
 	y.ask(y.shop.api, "GET", "/cards/"+m.card, nil, "404 not_found")
 	y.ask(m.shop.locations[0].tills[0].api, "GET", "/cards/"+m.card, nil, "404 not_found")

@@ -109,7 +109,7 @@ func (y *year) sellShop() error {
 	}
 	y.after(soldKept, func() error {
 		for n, card := range s.cards {
-			y.erased.write(erasure{y.now, card, []string{guest(n)}})
+			y.erased.write(erasure{card, []string{guest(n)}})
 		}
 		return nil
 	})

@@ -23,11 +23,10 @@ type row struct {
 
 // issued is a new card.
 type issued struct {
-	ID          string  `json:"id"`
-	ProgramID   string  `json:"program_id"`
-	ExternalRef *string `json:"external_ref"`
-	Stamps      int64   `json:"stamps"`
-	Value       *int64  `json:"value"`
+	ID        string `json:"id"`
+	ProgramID string `json:"program_id"`
+	Stamps    int64  `json:"stamps"`
+	Value     *int64 `json:"value"`
 }
 
 // done is a line of answers.jsonl: a request that changed something, and what it was answered.
