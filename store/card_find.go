@@ -83,17 +83,19 @@ func (v *View) FindCards(a Access, f CardFind, q PageQuery) (p Counted[CardFound
 	}
 	v.snapshot()
 	var found Page[int64]
-	list := ListFilter{ProgramID: f.ProgramID, Status: f.Status, PrizeDue: f.PrizeDue, NotSeenDays: f.NotSeenDays}
+	list := ListFilter{ProgramID: f.ProgramID, Status: f.Status, PrizeDue: f.PrizeDue}
 	if bySeen {
-		var exact conditions
+		list.NotSeenDays = Given(f.NotSeenDays.V) // 0 are all
+		x := cardSearch{View: v, shop: a.Shop, CardSearch: CardSearch{ListFilter: list, Live: true}}
 		if f.ExternalRef.Set {
-			exact.add("c.external_ref=?", f.ExternalRef.V)
+			x.further.add("c.external_ref=?", f.ExternalRef.V)
 		}
 		if f.Email.Set {
-			exact.add("c.email_key=?", foldCase(f.Email.V))
+			x.further.add("c.email_key=?", foldCase(f.Email.V))
 		}
-		found, err = v.findBySeen(a.Shop, list, exact, q)
-		p.Total = v.countBySeen(a.Shop, list, exact, maxTotal, maxTotalVisits)
+		if found, err = x.page(q); err == nil {
+			p.Total, err = x.count(maxTotal, maxTotalVisits)
+		}
 	} else {
 		w := v.selectCards(listFoundCards, a.Shop, f.ProgramID, f.ExternalRef, f.Email)
 		if !f.Status.Set {
@@ -108,32 +110,6 @@ func (v *View) FindCards(a Access, f CardFind, q PageQuery) (p Counted[CardFound
 	}
 	p.Page = Page[CardFound]{v.cardsFound(a, found.Data), found.NextCursor, found.Limit}
 	return p, err
-}
-
-// findBySeen returns the keys of a page of the cards that f and further conditions select, program by
-// program, those that were not seen for the longest time first. The cursor has the day as well as
-// the card, since a card that comes meanwhile moves to the end.
-func (v *View) findBySeen(shop int64, f ListFilter, conds conditions, q PageQuery) (p Page[int64], err error) {
-	p.Limit = v.limit(q)
-	walk := seenWalk{View: v, limit: p.Limit, visits: v.s.opts.PageVisits, conds: conds}
-	if q.Cursor.Set {
-		if walk.lastDay, walk.lastRoot, err = v.openCursor(listSeenCards, shop, q.Cursor.V); err != nil {
-			return p, err
-		}
-		walk.from = v.number("SELECT ifnull((SELECT program_id FROM cards WHERE id=? AND shop_id=?), 0)", walk.lastRoot, shop)
-	}
-	walk.run(shop, f)
-	if p.Data = walk.found; walk.more {
-		p.NextCursor = Some(v.cursor(listSeenCards, shop, walk.lastDay, walk.lastRoot))
-	}
-	return p, nil
-}
-
-// countBySeen returns how many cards findBySeen finds on all pages. It counts up to limit.
-func (v *View) countBySeen(shop int64, f ListFilter, conds conditions, limit, visits int) Total {
-	walk := seenWalk{View: v, limit: limit, visits: visits, conds: conds}
-	walk.run(shop, f)
-	return Total{int64(len(walk.found)), walk.more}
 }
 
 // programsFrom returns the programs of a shop, or the only one of them, from a key on.
@@ -154,57 +130,38 @@ type notSeen struct {
 const issuedBeforeSQL = "(r.place>0 OR (SELECT created_at FROM cards WHERE id=r.id)<?)"
 
 // notSeenFor returns what cards were not seen for so many days.
-func (v *View) notSeenFor(shop, days int64) (n notSeen) {
-	sh := v.shop(shop)
-	n.day = v.today(sh) - days
-	n.before = startOfDay(v.Now.Std().In(Zone(sh.Timezone)).AddDate(0, 0, 1-int(days)))
+func (q *queries) notSeenFor(shop, days int64) (n notSeen) {
+	sh := q.shop(shop)
+	n.day = q.today(sh) - days
+	n.before = startOfDay(q.Now.Std().In(Zone(sh.Timezone)).AddDate(0, 0, 1-int(days)))
 	return n
 }
 
-// seenWalk walks the roots of live chains, program by program, by the day on which they were last seen.
-type seenWalk struct {
-	*View
-	limit, visits int
-	conds         conditions
-
-	from              int64 // the program of the last card of the page before; 0: there is none
-	lastDay, lastRoot int64 // of the last card that was visited
-	found             []int64
-	more              bool
-}
-
-// run walks the cards that f selects.
-func (w *seenWalk) run(shop int64, f ListFilter) {
-	since := w.notSeenFor(shop, f.NotSeenDays.Or(0))
-	w.filterCards(f, &w.conds)
-	for _, program := range w.programsFrom(shop, f.ProgramID, w.from) {
-		day, root := int64(-1), int64(0)
-		if program == w.from {
-			day, root = w.lastDay, w.lastRoot
-		}
-		if w.walkProgram(program, day, root, since); w.more {
-			break
-		}
-	}
-}
-
-// walkProgram walks the cards of a program from after a day and a root on.
-func (w *seenWalk) walkProgram(program, day, root int64, since notSeen) {
+// walkSeen finds the live chains of each program, those that were not seen for the longest time first, from after a day and a
+// card on. The cursor has the day as well as the card, since a card that comes meanwhile moves to the end.
+func (x *cardSearch) walkSeen(day, from int64) error {
+	var resumed, root int64 // where the page before ended; 0: there is none
+	x.one(into(&resumed, &root), "SELECT program_id, ifnull(root_id, id) FROM cards WHERE id=? AND shop_id=?", from, x.shop)
+	since := x.notSeenFor(x.shop, x.NotSeenDays.V)
 	issued := conditions{[]string{issuedBeforeSQL}, []any{since.before}}
+	x.filterCards(x.ListFilter, &x.further)
 	const roots = `SELECT id, last_seen_day AS place FROM cards WHERE program_id=? AND live=1 AND (last_seen_day, id)>(?,?)
 		AND last_seen_day<=? ORDER BY last_seen_day, id LIMIT ?`
-	for c := range w.liveChains(roots, []any{program, day, root, since.day, w.visits}, issued, w.conds, false) {
-		w.visits--
-		if c.card != 0 && len(w.found) == w.limit {
-			w.more = true
+	for _, program := range x.programsFrom(x.shop, x.ProgramID, resumed) {
+		if program != resumed {
+			day, root = -1, 0
+		}
+		for c := range x.liveChains(roots, []any{program, day, root, since.day, x.visits}, issued, x.further, false) {
+			x.visits--
+			if x.visit(newWord{card: cmp.Or(c.card, c.root)}, c.card != 0, c.value); x.more {
+				return x.failed
+			}
+		}
+		if x.more = x.visits == 0; x.more {
 			break
 		}
-		w.lastRoot, w.lastDay = c.root, c.value
-		if c.card != 0 {
-			w.found = append(w.found, c.card)
-		}
 	}
-	w.more = w.more || w.visits == 0
+	return x.failed
 }
 
 // cardsFound reads cards in the order of the keys.

@@ -38,40 +38,35 @@ func compareRanked(a, b rankedCard) int {
 	return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.root, a.root))
 }
 
-// searchRanked returns the keys of a page of the cards that f selects in the order that it asks for.
-func (v *View) searchRanked(shop int64, f CardSearch, q PageQuery) (p Page[int64], err error) {
-	p.Limit = v.limit(q)
+// walkRanked finds the cards in the order of the search from after a place and a root on.
+func (x *cardSearch) walkRanked(place, root int64) error {
 	start := beforeAll
-	if q.Cursor.Set {
-		if start.value, start.root, err = v.openCursor(listRankedCards, shop, q.Cursor.V); err != nil {
-			return p, err
-		}
-		if f.Sort.V == SortBalance { // it may exceed the cursor
-			start.value = v.number("SELECT ifnull((SELECT current_value FROM cards WHERE id=? AND shop_id=?), 0)", start.root, shop)
+	if root != 0 {
+		start = rankedCard{value: place, root: root}
+		if x.Sort.V == SortBalance { // it may exceed the cursor
+			start.value = x.number("SELECT ifnull((SELECT current_value FROM cards WHERE id=? AND shop_id=?), 0)", root, x.shop)
 		}
 	}
 	var found []rankedCard
 	var more rankedCard
-	if f.Sort.V == SortStamps {
-		found = v.rankedByStamps(shop, f, start)
+	if x.Sort.V == SortStamps {
+		found = x.rankedByStamps(start)
 	} else {
-		found, more = v.rankedCards(shop, f, f.Sort.V, start, p.Limit, v.s.opts.PageVisits)
+		found, more = x.rankedCards(x.Sort.V, start, x.limit, x.visits)
 	}
-	if len(found) > p.Limit {
-		found, more = found[:p.Limit], found[p.Limit-1]
-	}
-	if more.root != 0 {
-		p.NextCursor = Some(v.cursor(listRankedCards, shop, min(more.value, 0xffff), more.root))
+	if len(found) > x.limit {
+		found, more = found[:x.limit], found[x.limit-1]
 	}
 	for _, c := range found {
-		p.Data = append(p.Data, c.card)
+		x.found = append(x.found, c.card)
 	}
-	return p, v.failed
+	x.more, x.last.card, x.lastPlace = more.root != 0, more.root, min(more.value, 0xffff)
+	return x.failed
 }
 
 // rankedByStamps returns the maxByStamps cards that were presented last, by their stamps, from after a place on.
-func (v *View) rankedByStamps(shop int64, f CardSearch, start rankedCard) []rankedCard {
-	found, _ := v.rankedCards(shop, f, SortLastVisit, beforeAll, maxByStamps, maxByStamps)
+func (x *cardSearch) rankedByStamps(start rankedCard) []rankedCard {
+	found, _ := x.rankedCards(SortLastVisit, beforeAll, maxByStamps, maxByStamps)
 	found = found[:min(len(found), maxByStamps)]
 	for i := range found {
 		found[i].value, found[i].root = found[i].stamps, found[i].card
@@ -83,17 +78,12 @@ func (v *View) rankedByStamps(shop int64, f CardSearch, start rankedCard) []rank
 // rankedCards merges the cards of all programs, of each in the order of an index, from after a place on. It
 // visits a part of visits rows of each program, and at least limit+1. It may return more than limit cards. more is the place after
 // the last of them, with the root 0 if there are no more cards.
-func (v *View) rankedCards(
-	shop int64,
-	f CardSearch,
-	sort string,
-	start rankedCard,
-	limit, visits int,
-) (found []rankedCard, more rankedCard) {
-	programs := v.programsFrom(shop, f.ProgramID, 0)
+func (x *cardSearch) rankedCards(sort string, start rankedCard, limit, visits int) (found []rankedCard, more rankedCard) {
+	f := x.ListFilter
+	programs := x.programsFrom(x.shop, f.ProgramID, 0)
 	var onRoots, onCards conditions
 	if f.NotSeenDays.Set && sort == SortLastVisit {
-		since := v.notSeenFor(shop, f.NotSeenDays.V)
+		since := x.notSeenFor(x.shop, f.NotSeenDays.V)
 		last := rankedCard{value: since.day, root: math.MaxInt64}
 		if compareRanked(last, start) > 0 {
 			start = last // those that were presented later do not pass
@@ -101,8 +91,8 @@ func (v *View) rankedCards(
 		onRoots.add(issuedBeforeSQL, since.before)
 		f.NotSeenDays = Opt[int64]{}
 	}
-	v.filterRoots(shop, f.ListFilter, "r.id", &onRoots)
-	v.filterCards(f.ListFilter, &onCards)
+	x.filterRoots(x.shop, f, "r.id", &onRoots)
+	x.filterCards(f, &onCards)
 	index := rankings[sort]
 	roots := "SELECT id, " + index.column + " AS place FROM cards WHERE program_id=? AND " + index.cond + " AND (" + index.column +
 		", id)<(?,?) ORDER BY " + index.column + " DESC, id DESC LIMIT ?"
@@ -111,7 +101,7 @@ func (v *View) rankedCards(
 		visited, passing := 0, 0
 		var last rankedCard
 		args := []any{program, start.value, start.root, each}
-		for last = range v.liveChains(roots, args, onRoots, onCards, f.Sort.V == SortStamps) {
+		for last = range x.liveChains(roots, args, onRoots, onCards, x.Sort.V == SortStamps) {
 			if visited++; last.card != 0 {
 				found = append(found, last)
 				passing++
@@ -150,12 +140,5 @@ func (v *View) CountCards(shop int64, f CardSearch, quick bool) (t Total, err er
 	if quick {
 		limit, visits = maxListTotal, maxListTotalVisits
 	}
-	if f.bySeen() {
-		return v.countBySeen(shop, f.ListFilter, conditions{}, limit, visits), v.failed
-	}
-	x := cardSearch{View: v, shop: shop, CardSearch: f, limit: limit, visits: visits}
-	if err = x.run(Opt[string]{}); err != nil {
-		return t, err
-	}
-	return Total{int64(len(x.found)), x.more}, v.failed
+	return cardSearch{View: v, shop: shop, CardSearch: f}.count(limit, visits)
 }

@@ -229,8 +229,7 @@ func (tx *Tx) nextOfRun(run CardRun) (next []int64, position int64) {
 	slices.Reverse(run.roots)
 	sql, args := "SELECT value, 1 FROM json_each(?) WHERE value<? LIMIT ?", []any{jsonKeys(run.roots)}
 	if run.fields.All.V {
-		v := &View{queries: tx.queries, inSnapshot: true}
-		conds := v.searchConditions(run.shop, CardSearch{ListFilter: run.fields.ListFilter})
+		conds := tx.searchConditions(run.shop, CardSearch{ListFilter: run.fields.ListFilter})
 		sql = "SELECT r.id, r.root_id IS NULL AND EXISTS (SELECT 1 FROM cards c WHERE (c.id=r.id OR c.root_id=r.id) AND " +
 			conds.sql() + ") FROM cards r WHERE r.shop_id=? AND r.deleted_at IS NULL AND r.id<? ORDER BY r.id DESC LIMIT ?"
 		args = append(conds.args, run.shop)

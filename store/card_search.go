@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,10 +52,10 @@ const (
 )
 
 // searchConditions returns the filters of a search as conditions on a card c.
-func (v *View) searchConditions(shop int64, f CardSearch) (conds conditions) {
+func (q *queries) searchConditions(shop int64, f CardSearch) (conds conditions) {
 	conds.add("c.deleted_at IS NULL")
 	if f.ProgramID.Set {
-		conds.add("+c.program_id=?", v.keyOrNone(KindProgram, f.ProgramID.V))
+		conds.add("+c.program_id=?", q.keyOrNone(KindProgram, f.ProgramID.V))
 	}
 	if f.Status.Or("") != StatusArchived {
 		conds.add(notReplacedSQL)
@@ -62,28 +63,28 @@ func (v *View) searchConditions(shop int64, f CardSearch) (conds conditions) {
 	if f.Live {
 		conds.add("c.archived_at IS NULL")
 	}
-	v.filterRoots(shop, f.ListFilter, rootOfCard, &conds)
-	v.filterCards(f.ListFilter, &conds)
+	q.filterRoots(shop, f.ListFilter, rootOfCard, &conds)
+	q.filterCards(f.ListFilter, &conds)
 	return conds
 }
 
 // filterRoots adds the filters that concern the root of a chain, whose key root is.
-func (v *View) filterRoots(shop int64, f ListFilter, root string, conds *conditions) {
+func (q *queries) filterRoots(shop int64, f ListFilter, root string, conds *conditions) {
 	if f.BirthdayMonth.Set {
 		month := monthPrefix(f.BirthdayMonth.V)
 		conds.add("EXISTS (SELECT 1 FROM contacts WHERE card_id="+root+" AND birthday>? AND birthday<?)", month, month+lastText)
 	}
 	if f.NotSeenDays.Set {
-		since := v.notSeenFor(shop, f.NotSeenDays.V)
+		since := q.notSeenFor(shop, f.NotSeenDays.V)
 		conds.add("EXISTS (SELECT 1 FROM cards s WHERE s.id="+root+" AND s.last_seen_day<=? AND (s.last_seen_day>0 OR s.created_at<?))",
 			since.day, since.before)
 	}
 }
 
 // filterCards adds the filters that concern the card c itself.
-func (v *View) filterCards(f ListFilter, conds *conditions) {
+func (q *queries) filterCards(f ListFilter, conds *conditions) {
 	if f.Status.Set {
-		conds.add(statusSQL+"=?", v.Now, f.Status.V)
+		conds.add(statusSQL+"=?", q.Now, f.Status.V)
 	}
 	if f.SeenFrom.Set {
 		conds.add(lastSeenSQL+">=?", f.SeenFrom.V)
@@ -116,7 +117,7 @@ func (f CardSearch) hasText() bool { return strings.TrimSpace(f.Q.Or("")) != "" 
 // That index has no archived cards.
 func (f CardSearch) bySeen() bool {
 	return f.NotSeenDays.Set && !f.hasText() && !f.BirthdayMonth.Set && f.Sort.Or(SortNewest) == SortNewest &&
-		f.Status.Or("") != StatusArchived
+		(f.Live || f.Status.Or("") != StatusArchived)
 }
 
 // SearchCards returns a page of the shop's cards that a search finds. Cards that q
@@ -125,20 +126,8 @@ func (f CardSearch) bySeen() bool {
 // most PageVisits cards, as page does.
 func (v *View) SearchCards(shop int64, f CardSearch, q PageQuery) (p Page[FoundCard], err error) {
 	v.snapshot()
-	var found Page[int64]
-	switch {
-	case f.bySeen():
-		found, err = v.findBySeen(shop, f.ListFilter, conditions{}, q)
-	case f.Sort.Or(SortNewest) != SortNewest:
-		found, err = v.searchRanked(shop, f, q)
-	default:
-		x := cardSearch{View: v, shop: shop, CardSearch: f, limit: v.limit(q), visits: v.s.opts.PageVisits}
-		err = x.run(q.Cursor)
-		found = Page[int64]{Data: x.found, Limit: x.limit}
-		if x.more {
-			found.NextCursor = Some(v.cursor(listCardSearch, shop, x.lastPlace(), x.last.card))
-		}
-	}
+	x := cardSearch{View: v, shop: shop, CardSearch: f}
+	found, err := x.page(q)
 	if err != nil {
 		return p, err
 	}
@@ -149,20 +138,41 @@ func (v *View) SearchCards(shop int64, f CardSearch, q PageQuery) (p Page[FoundC
 type cardSearch struct {
 	*View
 	CardSearch
-	shop  int64
-	limit int
+	shop    int64
+	further conditions // of a search by the day on which cards were last seen
+	limit   int
 
-	words    []string // of q
-	walked   string   // of words; name_words is walked by it
-	exact    []int64  // cards that q names
-	found    []int64
-	visits   int     // how many more cards may be visited
-	last     newWord // the last card that was visited, with the word of its name that matched
-	lastFlag int64   // newestFlag if name_words did not have it, else 0
-	more     bool
+	words     []string // of q
+	walked    string   // of words; name_words is walked by it
+	exact     []int64  // cards that q names
+	found     []int64
+	visits    int     // how many more cards may be visited
+	last      newWord // the last card that was visited, with the word of its name that matched
+	lastPlace int64   // of it: a day or a value by which the cards are sorted, or newestFlag if name_words did not have it, else 0
+	more      bool
 }
 
-// run finds the cards of one page.
+// page finds the cards of one page, and returns their keys.
+func (x cardSearch) page(q PageQuery) (p Page[int64], err error) {
+	x.limit, x.visits = x.View.limit(q), x.s.opts.PageVisits
+	err = x.run(q.Cursor)
+	p = Page[int64]{Data: x.found, Limit: x.limit}
+	if x.more {
+		// Of a name the place is that of the word too.
+		word := max(0, slices.Index(nameWords(x.last.name), x.last.word))
+		p.NextCursor = Some(x.cursor(listCardSearch, x.shop, int64(word)|x.lastPlace, x.last.card))
+	}
+	return p, err
+}
+
+// count returns how many cards the search finds on all pages. It counts up to limit.
+func (x cardSearch) count(limit, visits int) (Total, error) {
+	x.limit, x.visits = limit, visits
+	err := x.run(Opt[string]{})
+	return Total{int64(len(x.found)), x.more}, cmp.Or(err, x.failed)
+}
+
+// run finds up to limit cards from a cursor on.
 func (x *cardSearch) run(cursor Opt[string]) (err error) {
 	text := strings.TrimSpace(x.Q.Or(""))
 	var from, place int64 // where the page before ended
@@ -183,6 +193,10 @@ func (x *cardSearch) run(cursor Opt[string]) (err error) {
 	switch {
 	case only:
 		return nil
+	case x.bySeen():
+		return x.walkSeen(place, from)
+	case x.Sort.Or(SortNewest) != SortNewest:
+		return x.walkRanked(place, from)
 	case text == "" && x.BirthdayMonth.Set:
 		month := monthPrefix(x.BirthdayMonth.V)
 		x.BirthdayMonth = Opt[int64]{} // no condition, since all that are walked have it

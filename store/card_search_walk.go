@@ -234,25 +234,17 @@ func (x *cardSearch) walk(cols, source string, args ...any) error {
 }
 
 // visit adds a card to the page if it passes the filters and its name matches, and sets more if the
-// page is full. The word is empty if the search is not by names. flag is 0 or newestFlag.
-func (x *cardSearch) visit(w newWord, passes bool, flag int64) {
+// page is full. The word is empty if the search is not by names.
+func (x *cardSearch) visit(w newWord, passes bool, place int64) {
 	passes = passes && (w.word == "" || x.matchName(w.word, w.name)) && !slices.Contains(x.exact, w.card)
 	if passes && len(x.found) >= x.limit {
 		x.more = true
 		return
 	}
-	x.last, x.lastFlag = w, flag
+	x.last, x.lastPlace = w, place
 	if passes {
 		x.found = append(x.found, w.card)
 	}
-}
-
-// lastPlace returns the place of the word of the last card that was visited among those of its name, and its flag.
-func (x *cardSearch) lastPlace() int64 {
-	if x.last.word == "" {
-		return 0
-	}
-	return int64(max(0, slices.Index(nameWords(x.last.name), x.last.word))) | x.lastFlag
 }
 
 // matchName reports whether a name has all words of the search. A name of which several words match is found by the
