@@ -68,9 +68,9 @@ type ImportRun struct {
 	CreatedAt    Time         `json:"created_at"`
 	EndedAt      Null[Time]   `json:"ended_at"`
 
-	key, program int64         `json:"-"`
-	through      int64         `json:"-"` // the last card that was worked on, of an undo or the invitations
-	options      ImportOptions `json:"-"`
+	key     int64         `json:"-"`
+	through int64         `json:"-"` // the last card that was worked on, of an undo or the invitations
+	options ImportOptions `json:"-"`
 }
 
 // ImportNote says why an import left out a row, or its undo a card.
@@ -86,18 +86,19 @@ type StoredRow struct {
 	Row  ImportRow
 }
 
-const importCols = `i.id, i.state, ifnull(i.program_id, 0), (SELECT name FROM programs WHERE id=i.program_id), i.file_name, i.rows,
+const importCols = `i.id, i.state, i.program_id, (SELECT name FROM programs WHERE id=i.program_id), i.file_name, i.rows,
 	(SELECT ifnull(sum(rows), 0) FROM import_parts WHERE import_id=i.id), i.added, i.updated, i.unchanged, i.skipped, i.removed, i.kept,
 	i.other_program, i.points_left, i.created_at, i.ended_at, i.through, ifnull(i.options, '{}')`
 
 // scanImport reads an import.
 func (q *queries) scanImport(r *rows) (i ImportRun) {
-	r.scan(&i.key, &i.State, &i.program, &i.ProgramName, &i.FileName, &i.Rows, &i.Left, &i.Added, &i.Updated, &i.Unchanged, &i.Skipped,
+	var program Null[int64]
+	r.scan(&i.key, &i.State, &program, &i.ProgramName, &i.FileName, &i.Rows, &i.Left, &i.Added, &i.Updated, &i.Unchanged, &i.Skipped,
 		&i.Removed, &i.Kept, &i.OtherProgram, &i.PointsLeft, &i.CreatedAt, &i.EndedAt, &i.through, &i.options)
 	if i.State == ImportUndoing {
 		i.Left = i.Added - i.Removed - i.Kept
 	}
-	i.ID, i.ProgramID = q.ID(KindImport, i.key), q.nullID(KindProgram, nonZero(i.program))
+	i.ID, i.ProgramID = q.ID(KindImport, i.key), q.nullID(KindProgram, program)
 	return i
 }
 
@@ -131,11 +132,9 @@ func (v *View) ImportNotes(shop int64, id string) ([]ImportNote, error) {
 }
 
 // note adds a note to an import.
-func (tx *Tx) note(run int64, line int, card int64, details ...Detail) {
-	for _, d := range details {
-		tx.exec("INSERT INTO import_notes (import_id, line, card_id, field, code, message) VALUES (?,?,?,?,?,?)", run, line, nonZero(card),
-			d.Field, d.Code, d.Message)
-	}
+func (tx *Tx) note(run int64, line int, card int64, d Detail) {
+	tx.exec("INSERT INTO import_notes (import_id, line, card_id, field, code, message) VALUES (?,?,?,?,?,?)", run, line, nonZero(card),
+		d.Field, d.Code, d.Message)
 }
 
 // RawRow is a row of a file as it was uploaded, without what is not in its columns.

@@ -14,9 +14,8 @@ type ImportCheck struct {
 	key     int64 // of the shop
 	program *program
 	options ImportOptions
-	room    Null[int64] // for further cards; null: any number
-	// lines has those of what the rows before have; nil in a slice, whose earlier rows are in the store.
-	lines map[importedName]int
+	room    Null[int64]          // for further cards; null: any number
+	lines   map[importedName]int // of what the rows before have
 }
 
 // importedName is a reference or a code by which rows are matched: a field of a row, and its text.
@@ -45,24 +44,21 @@ type importedClaim struct {
 // NewImportCheck returns what checks the rows of a file for a program of the shop.
 func (v *View) NewImportCheck(shop int64, o ImportOptions) (*ImportCheck, error) {
 	v.snapshot()
-	p, err := v.program(Access{Shop: shop}, o.ProgramID.V)
+	return v.importCheck(shop, o)
+}
+
+func (q *queries) importCheck(shop int64, o ImportOptions) (*ImportCheck, error) {
+	p, err := q.program(Access{Shop: shop}, o.ProgramID.V)
 	if err != nil {
 		return nil, err
 	}
-	c := &ImportCheck{
-		q:       &v.queries,
-		Shop:    v.shop(shop),
-		key:     shop,
-		program: v.programByKey(shop, p.key),
-		options: o,
-		lines:   map[importedName]int{},
-	}
+	c := &ImportCheck{q: q, Shop: q.shop(shop), key: shop, program: &p, options: o, lines: map[importedName]int{}}
 	if c.Shop.MaxCards.Valid {
-		due := v.number("SELECT count(*) FROM cards WHERE shop_id=? AND live=1 AND expires_at IS NOT NULL AND expires_at<=?", shop, v.Now)
-		live := v.number("SELECT live_cards FROM shops WHERE id=?", shop)
+		due := q.number("SELECT count(*) FROM cards WHERE shop_id=? AND live=1 AND expires_at IS NOT NULL AND expires_at<=?", shop, q.Now)
+		live := q.number("SELECT live_cards FROM shops WHERE id=?", shop)
 		c.room = Some(max(0, c.Shop.MaxCards.V-live+due))
 	}
-	return c, v.failed
+	return c, q.failed
 }
 
 // Program returns the name of the program.
@@ -180,7 +176,7 @@ func (c *ImportCheck) match(p *ImportPlan) (faults rowFaults) {
 		if first := c.lines[name]; first != 0 {
 			faults.add(field, "invalid_value", "is also in line %d", first)
 		}
-		if c.lines != nil && name.text != "" {
+		if name.text != "" {
 			c.lines[name] = p.line
 		}
 	}

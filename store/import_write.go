@@ -172,11 +172,9 @@ func (tx *Tx) importPart(shop int64, run *ImportRun) {
 		tx.noteErased() // of its rows, once for all of its parts
 		return
 	}
-	p := tx.cachedProgram(shop, run.program)
-	c := &ImportCheck{q: &tx.queries, Shop: tx.cachedShop(shop), key: shop, program: p, options: run.options}
-	deleted := tx.number("SELECT deleted_at IS NOT NULL FROM programs WHERE id=?", run.program) > 0
+	c, err := tx.importCheck(shop, run.options)
 	for _, r := range part[StoredRow](&tx.queries, run.key, number) {
-		if deleted {
+		if err != nil {
 			run.Skipped++
 			tx.note(run.key, r.Line, 0, Detail{"program", "not_allowed", "the program was deleted"})
 			continue
@@ -189,9 +187,6 @@ func (tx *Tx) importPart(shop int64, run *ImportRun) {
 // importRow writes a row, or notes why it cannot.
 func (tx *Tx) importRow(c *ImportCheck, run *ImportRun, r StoredRow) {
 	plan, faults := c.Row(r.Line, r.Row)
-	if faults == nil && plan.New() && tx.checkRoom(c.key) != nil {
-		faults = []Detail{{"", "too_many", "is over the number of live cards that the shop may have"}}
-	}
 	switch {
 	case faults != nil:
 		run.Skipped++

@@ -11,7 +11,6 @@ var importRefusals = []refusal{
 	{"must name a field of these: %v", "Choose one of the fields of the list."},
 	{"must not give the field %v to two columns, %v and %v", "Two columns hold the same: {1} and {2}. Choose one of them."},
 	{"must say what the columns hold, since no name of one is known", "Choose what the columns hold: none of their names is known."},
-	{"is over the number of live cards that the shop may have", "The shop has as many cards as it may have."},
 	{"is over the number of live cards that the shop may have, which is %d", "The shop may have {0} cards, and this one would be more."},
 	{"is required, or a code, unless rows without either are allowed",
 		"The row has neither a number of the customer nor a code. You can choose to take such rows."},
