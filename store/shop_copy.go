@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,31 +11,27 @@ import (
 
 // CopyShop copies a shop that is being moved from the database at the path from, as it is at one moment,
 // into the empty file to, which nobody else uses. The copy has the same ids, codes and secrets, and
-// remembers url as its public URL. CopyShop returns how many rows of each table are the shop's.
+// remembers url as its public URL. CopyShop returns an error unless each table of it has as many rows as are the shop's.
 //
 // The keys of the copy continue 2^32 above the last ones of the source for each move that was begun
 // there, so that no two files give out the same ids.
 //
 // The copy has no journal, so that it is of use only once CopyShop has returned, and is not synced.
-func CopyShop(ctx context.Context, from, to string, shop int64, url string, progress Progress) (rows map[string]int64, err error) {
+func CopyShop(ctx context.Context, from, to string, shop int64, url string, progress Progress) (err error) {
 	c, err := sqlite.OpenContext(ctx, to, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF", "busy_timeout=5000",
 		"temp_store=MEMORY", "cache_size=-64000", "secure_delete=ON")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() {
-		if cerr := c.Close(); err == nil {
-			err = cerr
-		}
-	}()
+	defer func() { err = cmp.Or(err, c.Close()) }()
 	defer progress.End()
 	if err := c.Attach(from, "source"); err != nil {
-		return nil, err
+		return err
 	}
 	q := &queries{conn: c}
 	q.exec("BEGIN")
 	// The file has no table yet, so that names without a schema are those of the source.
-	rows = q.countShop(shop)
+	rows := q.countShop(shop)
 	m := newMeter(c, progress)
 	q.copyTables(m, shop, rows)
 	q.exec("UPDATE shops SET closed=NULL, moved_to=NULL")
@@ -48,7 +45,8 @@ func CopyShop(ctx context.Context, from, to string, shop int64, url string, prog
 		q.fail(c.Script(fmt.Sprintf("PRAGMA main.%s = %d", pragma, value)))
 	}
 	q.exec("COMMIT")
-	return rows, q.failed
+	q.compareCopy(rows)
+	return q.failed
 }
 
 // countShop returns the number of rows of a shop in each table.
@@ -99,21 +97,13 @@ func (q *queries) copySequences() {
 	}
 }
 
-// CompareCopy returns an error unless the database at the path, which nobody writes, has exactly the rows
-// that CopyShop returned.
-func CompareCopy(path string, want map[string]int64) (err error) {
-	c, err := sqlite.Open(path, sqlite.Immutable)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	q := &queries{conn: c}
-	for name, n := range want {
-		if have := q.number("SELECT count(*) FROM " + name); q.failed == nil && have != n {
-			return fmt.Errorf("the table %s of the copy has %d rows instead of %d", name, have, n)
+// compareCopy fails unless the copy has exactly these rows.
+func (q *queries) compareCopy(rows map[string]int64) {
+	for name, n := range rows {
+		if have := q.number("SELECT count(*) FROM main." + name); have != n {
+			q.fail(fmt.Errorf("the table %s of the copy has %d rows instead of %d", name, have, n))
 		}
 	}
-	return q.failed
 }
 
 // CopiedAt returns when the move began by which the database at the path got its only shop, which must
