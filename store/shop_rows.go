@@ -76,12 +76,12 @@ const foundRows = 5000
 // It finds the rows outside of the write lock, since some have no index. Its connection does not check
 // references, for which SQLite would read whole tables: it erases rows after those that refer to them.
 func (s *Store) EraseShop(ctx context.Context, shop int64, n int, pause func(took time.Duration)) error {
-	if err := s.Write(ctx, Write{Actor: Actor{Type: "system"}, Do: func(tx *Tx) error {
+	if err := s.SystemWrite(ctx, func(tx *Tx) error {
 		if tx.closing(shop).State == ShopMoved {
 			tx.endShop(shop)
 		}
 		return tx.failed
-	}}); err != nil {
+	}); err != nil {
 		return err
 	}
 	c, err := sqlite.Open(s.path, sqlite.ReadWrite, s.busyTimeout(), "synchronous=FULL", "temp_store=MEMORY", "secure_delete=ON",
@@ -103,10 +103,10 @@ func (s *Store) EraseShop(ctx context.Context, shop int64, n int, pause func(too
 		}
 	}
 	// What was erased must not stay in the log.
-	return s.Write(ctx, Write{Actor: Actor{Type: "system"}, Do: func(tx *Tx) error {
+	return s.SystemWrite(ctx, func(tx *Tx) error {
 		tx.noteErased()
 		return nil
-	}})
+	})
 }
 
 // eraseTable erases the rows of a shop in a table, newest first, since older rows do not refer to newer

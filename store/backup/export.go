@@ -25,25 +25,18 @@ func Export(ctx context.Context, x store.Export, to string) (m store.ExportManif
 	}
 	defer t.discard()
 	if strings.EqualFold(filepath.Ext(to), ".zip") {
-		out, err := t.create(t.partial)
-		if err != nil {
-			return m, t.failed(err)
+		var out io.Writer
+		if out, err = t.create(t.partial); err == nil {
+			m, err = x.WriteZip(ctx, out)
 		}
-		m, err = x.WriteZip(ctx, out)
-		if err != nil {
-			return m, t.failed(err)
-		}
-	} else {
-		if err := t.root.Mkdir(t.partial, 0o700); err != nil {
-			return m, t.failed(err)
-		}
+	} else if err = t.root.Mkdir(t.partial, 0o700); err == nil {
 		t.made = true
 		m, err = x.Write(ctx, func(name string) (io.Writer, error) { return t.create(filepath.Join(t.partial, name)) })
-		if err != nil {
-			return m, t.failed(err)
-		}
 	}
-	if err := t.commit(); err != nil {
+	if err == nil {
+		err = t.commit()
+	}
+	if err != nil {
 		return m, t.failed(err)
 	}
 	return m, nil
