@@ -28,6 +28,8 @@ type ForgottenCard struct {
 	SeenOn       Null[string] `json:"seen_on" format:"date" doc:"By the shop's calendar. Null: it was never seen."`
 	CreatedOn    string       `json:"created_on" format:"date"`
 	EraseOn      string       `json:"erase_on" format:"date" doc:"The first day on which it may be erased."`
+
+	last int64 `json:"-"` // the day on which it was seen or, if it never was, created
 }
 
 // noteForgetting sets since when cards are erased: a month begins that leaves time to look at the list,
@@ -60,8 +62,7 @@ const (
 		last_seen_day=0 AND id<?4 ORDER BY id LIMIT ?5) WHERE p.shop_id=?1 AND p.type<>'prepaid' AND NOT ?2`
 	unseenSQL = "SELECT * FROM (SELECT id" + seenBefore + ") UNION ALL SELECT * FROM (SELECT id" + neverSeen +
 		") UNION ALL SELECT c.id" + neverSeenLive
-	unseenCount = "SELECT (SELECT count(*) FROM (SELECT id" + seenBefore + ")) + (SELECT count(*) FROM (SELECT id" + neverSeen +
-		")) + (SELECT count(*)" + neverSeenLive + ")"
+	unseenCount = "SELECT count(*) FROM (" + unseenSQL + ")"
 )
 
 // unseen returns the arguments of unseenSQL and unseenCount for the chains of a shop that are due at a time.
@@ -111,22 +112,16 @@ func (v *View) forgottenCards(sh Shop, keys []int64, n int) []ForgottenCard {
 		c := ForgottenCard{ID: v.ID(KindCard, r.int()), HolderName: r.nullStr(), ProgramName: r.str(), CurrentValue: r.nullInt()}
 		seen, created := r.int(), r.time().Std().In(zone)
 		c.CreatedOn = created.Format(time.DateOnly)
-		last := Day(created)
+		c.last = Day(created)
 		if seen > 0 {
-			c.SeenOn, last = Some(Date(seen)), seen
+			c.SeenOn, c.last = Some(Date(seen)), seen
 		}
-		due := time.Unix(last*24*60*60, 0).UTC().AddDate(0, int(sh.ForgetAfterMonths.V), 1).Format(time.DateOnly)
+		due := time.Unix(c.last*24*60*60, 0).UTC().AddDate(0, int(sh.ForgetAfterMonths.V), 1).Format(time.DateOnly)
 		c.EraseOn = max(due, from.Format(time.DateOnly), v.local(sh).Format(time.DateOnly))
 		return c
 	}, `SELECT c.id, c.holder_name, p.name, c.current_value, c.last_seen_day, c.created_at FROM json_each(?) k
 		CROSS JOIN cards c ON c.id=k.value JOIN programs p ON p.id=c.program_id`, jsonKeys(keys))
-	last := func(c ForgottenCard) string {
-		if c.SeenOn.Valid {
-			return c.SeenOn.V
-		}
-		return c.CreatedOn
-	}
-	slices.SortStableFunc(cards, func(a, b ForgottenCard) int { return cmp.Compare(last(a), last(b)) })
+	slices.SortStableFunc(cards, func(a, b ForgottenCard) int { return cmp.Compare(a.last, b.last) })
 	return cards[:min(n, len(cards))]
 }
 
