@@ -3,9 +3,9 @@
 // It follows libphonenumber, which github.com/nyaruka/phonenumbers ports to Go, and its tests
 // compare the two. The binary does not contain that port, because it reads all of its metadata
 // whenever a process starts. This takes 16 ms and 2.5 MB, and punchcard starts in 40 ms. This
-// package does nothing at the start: a call reads the lines of regions that it needs, compiles
-// their patterns and keeps them. The first number of a region takes about 1 ms, a later one 20 µs
-// (BenchmarkParse). The lines take 85 kB, and the patterns of all regions 5 MB.
+// package does nothing at the start: the first call reads the regions, and each compiles the patterns
+// that it needs and keeps them. The first number of a region takes about 1 ms, a later one 20 µs
+// (BenchmarkParse). The regions take 120 kB, and the patterns of all of them 5 MB.
 //
 // To take newer metadata, change the version of the port in go.mod and run go generate.
 package phone
@@ -32,12 +32,19 @@ const (
 	maxResult = 1 + 15
 )
 
-// regions has a line for each region, with the columns that plan describes. Regions with the same
+// regions has the plan of each region. Regions with the same
 // calling code are neighbours, and the main one, whose rules hold for all numbers with that code,
 // is the first. The region 001 stands for calling codes that belong to no country.
 //
 //go:generate go run generate.go regions.txt.gz
-var regions = sync.OnceValue(func() string { return unpack(packed) })
+var regions = sync.OnceValue(func() (plans []plan) {
+	for line := range strings.Lines(unpack(packed)) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		lengths, _ := strconv.ParseUint(f[5], 2, 64)
+		plans = append(plans, plan{f[0], f[1], f[2], f[3], f[4], lengths, f[6], f[7]})
+	}
+	return plans
+})
 
 //go:embed regions.txt.gz
 var packed string
@@ -55,7 +62,7 @@ func unpack(packed string) string {
 	return string(text)
 }
 
-// plan is a line of regions. A number is valid if it matches both the general pattern and one of
+// plan says how the numbers of a region are written. A number is valid if it matches both the general pattern and one of
 // the types: of random numbers that match the general pattern, half match no type. In Austria and
 // Germany some numbers match a type, but not the general pattern.
 type plan struct {
@@ -138,7 +145,7 @@ func digit(r rune) int {
 
 // homeOf returns the plan of a region. That of an unknown region has no calling code.
 func homeOf(region string) plan {
-	if found := find(func(_, r string) bool { return r == region }); len(found) == 1 {
+	if found := find(func(p plan) bool { return p.region == region }); len(found) == 1 {
 		return found[0]
 	}
 	return plan{abroad: "00"}
@@ -147,19 +154,14 @@ func homeOf(region string) plan {
 // called returns the plans of the regions whose calling code a number begins with, the main region
 // first. It returns nil if there are none.
 func called(number string) []plan {
-	return find(func(code, _ string) bool { return strings.HasPrefix(number, code) })
+	return find(func(p plan) bool { return strings.HasPrefix(number, p.code) })
 }
 
-// find returns the plans whose calling code and region satisfy is, in the order of regions.
-func find(is func(code, region string) bool) []plan {
-	var found []plan
-	for line := range strings.Lines(regions()) {
-		code, rest, _ := strings.Cut(line, "\t")
-		region, _, _ := strings.Cut(rest, "\t")
-		if is(code, region) {
-			f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-			lengths, _ := strconv.ParseUint(f[5], 2, 64)
-			found = append(found, plan{code, region, f[2], f[3], f[4], lengths, f[6], f[7]})
+// find returns the plans that satisfy is, in the order of regions.
+func find(is func(plan) bool) (found []plan) {
+	for _, p := range regions() {
+		if is(p) {
+			found = append(found, p)
 		}
 	}
 	return found
