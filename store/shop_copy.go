@@ -30,10 +30,8 @@ func CopyShop(ctx context.Context, from, to string, shop int64, url string, prog
 	}
 	q := &queries{conn: c}
 	q.exec("BEGIN")
-	// The file has no table yet, so that names without a schema are those of the source.
-	rows := q.countShop(shop)
 	m := newMeter(c, progress)
-	q.copyTables(m, shop, rows)
+	rows := q.copyTables(m, shop)
 	q.exec("UPDATE shops SET closed=NULL, moved_to=NULL")
 	q.exec("UPDATE meta SET public_url=?", url)
 	q.exec("UPDATE links SET created_by=NULL WHERE created_by NOT IN (SELECT id FROM users)") // who invited need not be a member
@@ -49,28 +47,24 @@ func CopyShop(ctx context.Context, from, to string, shop int64, url string, prog
 	return q.failed
 }
 
-// countShop returns the number of rows of a shop in each table.
-func (q *queries) countShop(shop int64) map[string]int64 {
-	rows := map[string]int64{}
-	for _, t := range shopTables {
-		rows[t.name] = q.number("SELECT count(*) FROM "+t.name+" WHERE "+t.where, shop)
-	}
-	return rows
-}
-
 // copyTables makes the tables and copies the rows of the shop, each table after those that its condition
-// refers to: it then means those of the copy.
-func (q *queries) copyTables(m *meter, shop int64, rows map[string]int64) {
-	total := int64(0)
+// refers to: it then means those of the copy. While rows are counted there is no table, and it means those of the source.
+// copyTables returns how many rows of each table are the shop's.
+func (q *queries) copyTables(m *meter, shop int64) map[string]int64 {
+	total, rows := int64(0), map[string]int64{}
+	for _, t := range shopTables {
+		rows[t.name] = q.number("SELECT count(*) FROM source."+t.name+" WHERE "+t.where, shop)
+		total += rows[t.name]
+	}
 	for _, t := range shopTables {
 		q.runScripts("SELECT sql FROM source.sqlite_schema WHERE type='table' AND name=?", t.name)
-		total += rows[t.name]
 	}
 	m.begin("copying the shop", total)
 	for _, t := range slices.Backward(shopTables) {
 		q.exec("INSERT INTO main."+t.name+" SELECT * FROM source."+t.name+" WHERE "+t.where, shop)
 		m.add(rows[t.name])
 	}
+	return rows
 }
 
 // runScripts runs the statements that a query selects.
