@@ -17,6 +17,7 @@ import (
 	"punchcard/server/servertest"
 	"punchcard/server/servertest/require"
 	"punchcard/store"
+	"punchcard/store/sqlite"
 )
 
 // startFixture starts a server as "punchcard dev" does, with a temporary file.
@@ -182,13 +183,25 @@ func TestResetAfterStop(t *testing.T) {
 	}
 }
 
-// TestResetBesideCommands checks that commands which write to the fixture's file during a reset always
-// find a complete file, and that their earlier writes are gone after it.
+// TestResetBesideCommands checks that commands which read the fixture's file or write to it during a reset
+// always find a complete file, and that their earlier writes are gone after it.
 func TestResetBesideCommands(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kept.db")
 	a := startFixture(t, func(c *app.Config) { c.DB = file })
 	ready := *a.Ready
-	stop := repeat(3, func() {
+	stopReading := repeat(2, func() {
+		c, err := sqlite.Open(file, sqlite.ReadWrite, "busy_timeout=5000")
+		if err != nil {
+			t.Errorf("a command cannot open the file: %v", err)
+			return
+		}
+		r := c.Query("SELECT id FROM shops")
+		found := r.Next()
+		if err := errors.Join(r.Close(), c.Close()); err != nil || !found {
+			t.Errorf("a command reads a shop: %t, %v", found, err)
+		}
+	})
+	stopWriting := repeat(1, func() {
 		st, err := store.Open(file, store.Options{})
 		if err != nil {
 			t.Errorf("a command cannot open the file: %v", err)
@@ -202,7 +215,7 @@ func TestResetBesideCommands(t *testing.T) {
 			t.Errorf("a command cannot write: %v", err)
 		}
 	})
-	for range servertest.Sized(25, 5) {
+	for range servertest.Sized(8, 3) {
 		if err := a.Reset(); err != nil {
 			t.Error(err)
 		}
@@ -210,7 +223,8 @@ func TestResetBesideCommands(t *testing.T) {
 			t.Errorf("after a reset: %d %s", status, body)
 		}
 	}
-	stop()
+	stopReading()
+	stopWriting()
 	noError(t, a.Reset())
 	var shops []store.Shop
 	if err := a.Store.View(0, func(v *store.View) (err error) {
