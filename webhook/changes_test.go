@@ -235,7 +235,7 @@ func TestRedelivery(t *testing.T) {
 // to the file take effect.
 func TestAnotherProcess(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Time{}) })
-	other := require.Must(store.Open(s.conf.DB, store.Options{}))
+	other := require.Must(store.Open(s.App.Store.Path(), store.Options{}))
 	defer other.Close()
 	a := store.Access{Shop: s.Shop()}
 	do := func(fn func(*store.Tx) error) {

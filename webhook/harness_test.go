@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +50,13 @@ func startAlone(t *testing.T, options ...func(*app.Config)) *server {
 	return s
 }
 
-// run starts the server again after Stop.
+// keepFile keeps the file of a server when it stops.
+func keepFile(t *testing.T) func(*app.Config) {
+	db := filepath.Join(t.TempDir(), "test.db")
+	return func(c *app.Config) { c.DB = db }
+}
+
+// run starts the server again after Stop, with the file that keepFile has kept.
 func (s *server) run() {
 	s.T.Helper()
 	s.Server = servertest.Start(s.T, func(c *app.Config) { *c = s.conf })

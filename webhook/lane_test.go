@@ -204,7 +204,7 @@ func TestSendsWhileOutcomesWait(t *testing.T) {
 
 // TestHeldWebhooks checks that held deliveries are queued, and sent when they are no longer held.
 func TestHeldWebhooks(t *testing.T) {
-	s := start(t, func(c *app.Config) { c.HoldWebhooks = true })
+	s := start(t, keepFile(t), func(c *app.Config) { c.HoldWebhooks = true })
 	r := listen(t)
 	s.hook(r.url)
 	cards := s.burst(3)

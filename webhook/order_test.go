@@ -151,7 +151,7 @@ func TestOrderWhileSuspended(t *testing.T) {
 // TestOrderAfterStop checks that the events of a card come in order after a restart
 // that broke off the first of them.
 func TestOrderAfterStop(t *testing.T) {
-	s := start(t, longTimeout)
+	s := start(t, longTimeout, keepFile(t))
 	r := listen(t)
 	r.answers(r.hang)
 	s.hook(r.url, fields{"events": []string{"*"}})

@@ -51,7 +51,7 @@ func (s *server) stopping() (giveUp context.CancelFunc, done <-chan error) {
 // TestStopWaits checks that Stop waits for attempts in progress, and that their outcomes are
 // written.
 func TestStopWaits(t *testing.T) {
-	s := start(t, longTimeout)
+	s := start(t, longTimeout, keepFile(t))
 	r := listen(t)
 	release := make(chan struct{})
 	r.answers(func(http.ResponseWriter, *http.Request) {
@@ -83,7 +83,7 @@ func TestStopWaits(t *testing.T) {
 // TestStopCancelsAttempts checks that an attempt which Stop cancels is no failure, and is repeated
 // after a restart.
 func TestStopCancelsAttempts(t *testing.T) {
-	s := start(t, longTimeout)
+	s := start(t, longTimeout, keepFile(t))
 	r := listen(t)
 	cut := make(chan struct{}, 10)
 	r.answers(func(_ http.ResponseWriter, req *http.Request) {
@@ -128,7 +128,7 @@ func TestStopCancelsAttempts(t *testing.T) {
 // TestStopStartsNothing checks that attempts that wait for their turn are not started after Stop
 // began.
 func TestStopStartsNothing(t *testing.T) {
-	s := start(t, longTimeout)
+	s := start(t, longTimeout, keepFile(t))
 	reached, release := make(chan struct{}, 16), make(chan struct{})
 	hold := listenRaw(t, nil, func(net.Conn) {
 		reached <- struct{}{}
@@ -157,7 +157,7 @@ func TestStopLeavesNothing(t *testing.T) {
 	hanging.answers(hanging.hang)
 	silent := listenRaw(t, nil, waitForClose)
 	before := goleak.IgnoreCurrent()
-	s := startAlone(t, longTimeout)
+	s := startAlone(t, longTimeout, keepFile(t))
 	for _, url := range []string{
 		good.url, failing.url, hanging.url, strings.Replace(silent.url, "http:", "https:", 1), "http://localhost:1/",
 	} {
@@ -182,7 +182,7 @@ func TestStopLeavesNothing(t *testing.T) {
 // TestStopCancelsSuspensionEvent checks that a delivery of subscription.state_changed that Stop
 // cancelled is repeated after a restart, also if a later one has succeeded.
 func TestStopCancelsSuspensionEvent(t *testing.T) {
-	s := start(t, longTimeout)
+	s := start(t, longTimeout, keepFile(t))
 	r := listen(t)
 	r.answers(r.hang)
 	s.hook(r.url, fields{"events": []string{"*"}})

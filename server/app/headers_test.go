@@ -17,7 +17,7 @@ import (
 // startWithMetrics starts a demo shop that serves metrics.
 func startWithMetrics(t *testing.T, changes ...func(*app.Config)) *app.App {
 	t.Helper()
-	return startServer(t, append(changes, func(c *app.Config) {
+	return startServer(t, append(changes, servertest.WithJournal, func(c *app.Config) {
 		c.HoldWebhooks, c.Metrics, c.MetricsListen = true, metrics.New(), "127.0.0.1:0"
 	})...)
 }

@@ -46,7 +46,7 @@ func TestResetCutsOffSlowReader(t *testing.T) {
 func TestStopDuringResets(t *testing.T) {
 	t.Parallel()
 	for range 10 {
-		a := servertest.Start(t, func(c *app.Config) { c.DB = "" })
+		a := servertest.Start(t, servertest.WithJournal)
 		var wg sync.WaitGroup
 		first := make(chan struct{}, 12)
 		for range 12 {

@@ -24,7 +24,7 @@ import (
 func startFixture(t testing.TB, options ...func(*app.Config)) *app.App {
 	t.Helper()
 	servertest.Parallel(t)
-	return servertest.Start(t, append([]func(*app.Config){func(c *app.Config) { c.DB = "" }}, options...)...).App
+	return servertest.Start(t, append(options, servertest.WithJournal)...).App
 }
 
 // anyURL is a client that calls any URL.

@@ -25,7 +25,7 @@ func TestTokensOfPathsAreNotLogged(t *testing.T) {
 	logged := func(c *app.Config) {
 		c.DB, c.AccessLog, c.Log = db, true, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	fixture := servertest.Start(t, logged)
+	fixture := servertest.Start(t, logged, servertest.WithJournal)
 	link := fixture.Post("/programs/"+fixture.ProgramIDs["standard"]+"/cards", nil).Want(201).Str("install_url")
 	made := link[strings.LastIndexByte(link, '/')+1:]
 	page := installedPage(t, fixture.App, made)

@@ -2,8 +2,10 @@ package app_test
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 
+	"punchcard/server/app"
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/servertest"
@@ -14,7 +16,8 @@ import (
 // made their last requests.
 func TestLastUses(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
+	db := filepath.Join(t.TempDir(), "test.db")
+	s := servertest.Start(t, servertest.Frozen, func(c *app.Config) { c.DB = db })
 	s.NewKey(servertest.Fields{"name": "unused"})
 	device := s.NewDevice(s.LocationIDs[0])
 	s.Get("/me").Want(200)
@@ -24,7 +27,7 @@ func TestLastUses(t *testing.T) {
 	now := s.App.Store.Now()
 	s.Stop()
 
-	st, err := store.Open(s.App.Store.Path(), store.Options{MustExist: true})
+	st, err := store.Open(db, store.Options{MustExist: true})
 	noError(t, err)
 	defer st.Close()
 	k := kernel.New(st, kernel.Config{})

@@ -32,7 +32,7 @@ func start(t *testing.T, options ...func(*app.Config)) *server {
 // serve serves a temporary demo shop whose clock stands still.
 func serve(t *testing.T, options ...func(*app.Config)) *server {
 	t.Helper()
-	s := servertest.Start(t, append([]func(*app.Config){servertest.Frozen, func(c *app.Config) { c.DB = "" }}, options...)...)
+	s := servertest.Start(t, append([]func(*app.Config){servertest.Frozen, servertest.WithJournal}, options...)...)
 	// Each request has its own connection, since the client would by itself repeat
 	// a request that was cut off on a connection that it had used before.
 	s.HTTP.Transport = &http.Transport{DisableKeepAlives: true}

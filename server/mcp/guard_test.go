@@ -329,7 +329,7 @@ func TestDay(t *testing.T) {
 
 // TestJournalShowsCalls checks that the journal of a fixture has the calls, without the key.
 func TestJournalShowsCalls(t *testing.T) {
-	a := start(t)
+	a := start(t, servertest.WithJournal)
 	a.call("get_overview", nil).ok()
 	r := a.Control("GET", "/requests?kind=mcp", nil)
 	if body := string(r.Body); !strings.Contains(body, `"kind":"mcp"`) || !strings.Contains(body, "get_overview") ||

@@ -48,14 +48,17 @@ type Server struct {
 // init makes hashes cheap, since tests would spend most of their time on them.
 func init() { password.Memory = 8 }
 
-// Start serves the demo shop on a free port, as "punchcard dev" does. Options
-// change the Config. The server stops at the end of the test.
+// Start serves the demo shop on a free port, as "punchcard dev" does, but without what WithJournal
+// adds. Options change the Config. The server stops at the end of the test, and removes its file unless
+// an option names one.
 func Start(t testing.TB, options ...func(*app.Config)) *Server {
 	t.Helper()
-	c := app.Config{DB: filepath.Join(t.TempDir(), "test.db"), Listen: "127.0.0.1:0", Limits: app.DefaultLimits(),
-		Log: slog.New(slog.DiscardHandler), Dev: &app.Dev{}}
+	c := app.Config{Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Log: slog.New(slog.DiscardHandler), Dev: &app.Dev{Bare: true}}
 	for _, o := range options {
 		o(&c)
+	}
+	if c.DB == "" && c.Dev == nil {
+		c.DB = filepath.Join(t.TempDir(), "test.db")
 	}
 	a, err := app.Start(c)
 	if err != nil {
@@ -94,6 +97,9 @@ func Parallel(t testing.TB) {
 
 // Stop stops the server before the end of the test.
 func (s *Server) Stop() { s.stop() }
+
+// WithJournal gives a server the journal, the faults and the resets that "punchcard dev" has.
+func WithJournal(c *app.Config) { c.Dev.Bare = false }
 
 // Frozen makes the server's clock stand still at a known instant, until Advance.
 func Frozen(c *app.Config) {

@@ -12,10 +12,10 @@ import (
 
 type fields = servertest.Fields
 
-// start serves the demo shop with a clock that stands still.
+// start serves the demo shop with a clock that stands still, and with the faults that tests of the till inject.
 func start(t *testing.T, options ...func(*app.Config)) *servertest.Server {
 	t.Helper()
-	return servertest.Start(t, append([]func(*app.Config){servertest.Frozen}, options...)...)
+	return servertest.Start(t, append([]func(*app.Config){servertest.Frozen, servertest.WithJournal}, options...)...)
 }
 
 // issue issues a stamp card and returns its id and the link of its page.
