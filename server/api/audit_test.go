@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -61,9 +62,9 @@ var auditActions = map[string]struct{ action, target string }{
 	"testWebhook":   {"webhook.test", "webhook"}, "redeliver": {"webhook.redeliver", "webhook"},
 }
 
-// TestEveryWriteIsAudited checks that every write adds one audit row with the key
-// and the resource, and that replays, refusals and no-ops add none.
-func TestEveryWriteIsAudited(t *testing.T) {
+// TestEveryWrite checks that every operation that writes succeeds with its sample, adds one audit row with the key
+// and the resource, and replays its answer without doing anything, and that refusals and no-ops add no row.
+func TestEveryWrite(t *testing.T) {
 	s := start(t)
 	k, keyID := s.NewKey(map[string]any{})
 	audits := func() int64 { return number(countAudits(s)) }
@@ -76,7 +77,10 @@ func TestEveryWriteIsAudited(t *testing.T) {
 		th := newThings(s)
 		prepareThings(s, r, th)
 		before := audits()
-		got := doRoute(k, r, th, "Idempotency-Key", r.ID).Want(r.Status)
+		got := doRoute(k, r, th, "Idempotency-Key", r.ID).Want(r.Status).First()
+		if r.Status == http.StatusNoContent && len(got.Body) > 0 {
+			t.Errorf("%s: a body with 204: %s", r.ID, got.Body)
+		}
 		ids := strings.NewReplacer("card", th.card, "prize", th.prize, "webhook", th.webhook)
 		if want.target = ids.Replace(want.target); want.target == "{id}" {
 			want.target = got.Str("id")
@@ -91,7 +95,14 @@ func TestEveryWriteIsAudited(t *testing.T) {
 				t.Errorf("%s, %s: audited: %v", r.ID, what, newestAudit(s))
 			}
 		}
-		doRoute(k, r, th, "Idempotency-Key", r.ID).Want(r.Status)
+		state := snapshot(s, th.program)
+		again := doRoute(k, r, th, "Idempotency-Key", r.ID).Want(r.Status).Replays(got)
+		if snapshot(s, th.program) != state {
+			t.Errorf("%s: the replay changed something", r.ID)
+		}
+		if strings.Contains(string(got.Body), "install_url") != strings.Contains(string(again.Body), "<svg") {
+			t.Errorf("%s: the QR code is missing: %s", r.ID, again.Body)
+		}
 		notAudited("replayed")
 		k.Call(r.Method, th.fill(t, r), `{"x":1}`, "Idempotency-Key", r.ID)
 		notAudited("idempotency_conflict")

@@ -123,6 +123,16 @@ func cardOutcome(state, operation string, body fields, same bool) string {
 	return "=" + now
 }
 
+// cardName returns the name of the card on which TestCardStates makes an operation in a state: that of the
+// state if the card must stay as it is, else one of its own.
+func cardName(state, operation string, body fields, same bool) string {
+	want := cardOutcome(state, operation, body, same)
+	if strings.HasPrefix(want, "=") || strings.HasPrefix(want, "4") {
+		return state
+	}
+	return state + " " + operation
+}
+
 // operateCard makes one of the operations on a card.
 func operateCard(s *servertest.Server, card, name string, body fields) *servertest.Reply {
 	s.T.Helper()
@@ -138,13 +148,17 @@ func operateCard(s *servertest.Server, card, name string, body fields) *serverte
 	return s.Post("/cards/"+card+"/"+name, nil)
 }
 
-// TestCardStates combines every state with every operation.
+// TestCardStates combines every state with every operation. The operations that must leave the card as it is
+// are made on the same card.
 func TestCardStates(t *testing.T) {
 	s := start(t, servertest.Frozen)
 	program := s.ProgramIDs["discount"]
 	cards := map[string]string{}
 	for _, state := range states {
 		for _, op := range servertest.Sample(operations) {
+			if cards[cardName(state.name, op.name, op.body, op.same)] != "" {
+				continue
+			}
 			body := fields{"holder_name": "Ada", "holder_email": "ada@example.com"}
 			if strings.HasPrefix(state.steps, "expiry") {
 				body["expires_at"] = soon
@@ -161,17 +175,17 @@ func TestCardStates(t *testing.T) {
 					s.Control("POST", "/cards/"+card+"/"+step, fields{})
 				}
 			}
-			cards[state.name+op.name] = card
+			cards[cardName(state.name, op.name, op.body, op.same)] = card
 		}
 	}
 	// The cards with an expiry expire at noon and not a millisecond before.
 	s.Advance("2h59m59.999s")
-	s.Get("/cards/" + cards["expiredGET"]).Shows(fields{"status": "invited"})
+	s.Get("/cards/" + cards["expired"]).Shows(fields{"status": "invited"})
 	s.Advance("1ms")
 	for _, state := range states {
 		for _, op := range servertest.Sample(operations) {
 			t.Run(state.name+"/"+op.name, func(t *testing.T) {
-				s, card := s.On(t), cards[state.name+op.name]
+				s, card := s.On(t), cards[cardName(state.name, op.name, op.body, op.same)]
 				body := servertest.Merge(op.body, nil)
 				want := cardOutcome(state.name, op.name, body, op.same)
 				if body["external_ref"] != nil {
@@ -196,14 +210,11 @@ func TestCardStates(t *testing.T) {
 						t.Errorf("the answer is %s, a read shows %s", r.Body, after.Body)
 					}
 				}
-				if unchanged && countAudits(s) != audits {
-					t.Errorf("the audit log has a new row")
+				if audited := countAudits(s) != audits; audited == unchanged {
+					t.Errorf("audited: %t", audited)
 				}
 				if unchanged && after.Status == 200 && string(after.Body) != string(was.Body) {
 					t.Errorf("changed %s to %s", was.Body, after.Body)
-				}
-				if !unchanged && countAudits(s) == audits {
-					t.Errorf("the audit log has no new row")
 				}
 				if !unchanged {
 					checkEffect(s, after, op.name, body)

@@ -224,22 +224,20 @@ func checkRefusals(t *testing.T, s, k *servertest.Server, ids things, want func(
 	}
 }
 
-// TestSamplesSucceed checks that all sample requests succeed, which other tests rely on, and that they
-// change the version of the file if their operation writes, and only then.
-func TestSamplesSucceed(t *testing.T) {
-	s := start(t, servertest.Frozen, manyKeys)
+// TestReadsWriteNothing checks that every operation that reads succeeds with its sample and does not change the
+// file. For the others see TestEveryWrite.
+func TestReadsWriteNothing(t *testing.T) {
+	s := start(t, servertest.Frozen)
+	th := newThings(s)
 	version := fileVersion(s)
+	before := version()
 	for _, r := range api.Routes() {
-		fresh := newThings(s)
-		prepareThings(s, r, fresh)
-		before := version()
-		if got := doRoute(s, r, fresh).Want(r.Status); r.Status == http.StatusNoContent && len(got.Body) > 0 {
-			t.Errorf("%s: a body with 204: %s", r.ID, got.Body)
+		if r.Writes() {
+			continue
 		}
-		if changed := version() != before; changed != r.Writes() {
-			t.Errorf("%s: the file changed: %v", r.ID, changed)
+		if doRoute(s, r, th).Want(r.Status); version() != before {
+			t.Errorf("%s changed the file", r.ID)
 		}
-		restoreThings(s, fresh)
 	}
 }
 

@@ -18,7 +18,8 @@ type try struct {
 	at    string // path of the detail below the field
 }
 
-// tries returns values to try for a field according to its schema.
+// tries returns values to try for a field according to its schema. The tests of server/wire have more of
+// wrong types.
 func tries(s schema) (list []try) {
 	add := func(value any, code string) { list = append(list, try{value, code, ""}) }
 	types := typesOf(s)
@@ -27,11 +28,8 @@ func tries(s schema) (list []try) {
 		types []string
 		value any
 	}{
-		{[]string{"string"}, "abc"}, {[]string{"integer", "number"}, 7}, {[]string{"number"}, 7.25}, {[]string{"boolean"}, true},
-		{[]string{"boolean"}, false},
-		{[]string{"array"}, []any{}}, {[]string{"array"}, []any{"abc"}}, {[]string{"object"}, schema{}},
-		{[]string{"object"}, schema{"it": "abc"}},
-		{[]string{"string"}, "true"}, {[]string{"string"}, "7"}, {[]string{"string"}, "null"},
+		{[]string{"string"}, "7"}, {[]string{"integer", "number"}, 7}, {[]string{"number"}, 7.25}, {[]string{"boolean"}, false},
+		{[]string{"array"}, []any{"abc"}}, {[]string{"object"}, schema{"it": "abc"}},
 	} {
 		if !slices.ContainsFunc(v.types, has) {
 			add(v.value, "invalid_type")
@@ -63,20 +61,20 @@ func tries(s schema) (list []try) {
 		add(json.RawMessage("-123456789012345678901234567890"), "too_small")
 		add(json.RawMessage("123456789012345678901234567890"), "too_large")
 	case has("array"):
-		for _, v := range []any{7, true, nil, schema{}, []any{}} {
+		for _, v := range []any{7, nil, schema{}} {
 			list = append(list, try{[]any{v}, "invalid_type", ".0"})
 		}
 		if n, ok := number("maxItems"); ok {
 			add(slices.Repeat([]any{"x"}, int(n)+1), "too_many")
 		}
 	case has("object") && s["properties"] == nil: // with any names
-		for _, v := range []any{7, true, nil, schema{}, []any{}} {
+		for _, v := range []any{7, nil, schema{}} {
 			list = append(list, try{schema{"X-Shop": v}, "invalid_type", ".X-Shop"})
 		}
 		list = append(list, try{schema{"X-Shop": ""}, "too_short", ".X-Shop"})
 		add(schema{"X-Shop": "1"}, "")
 	case has("object"):
-		for _, v := range []any{7, true, nil, schema{}, []any{}} {
+		for _, v := range []any{7, nil, schema{}} {
 			list = append(list, try{schema{"it": v}, "invalid_type", ".it"})
 		}
 		list = append(list, try{schema{"xx": "a"}, "unknown_field", ".xx"}, try{schema{"IT": "a"}, "unknown_field", ".IT"},
