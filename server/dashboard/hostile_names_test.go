@@ -12,8 +12,7 @@ import (
 // hostileNames are names that pages must show as text.
 var hostileNames = map[string]string{
 	"markup":        `<img src=x onerror=alert(1) data-evil="1"></title><b data-evil>"'&amp;{{.}}</b>`,
-	"right to left": "مقهى النجمة «٪»",
-	"emoji":         "☕️👩‍👩‍👧‍👦🏳️‍🌈",
+	"other scripts": "مقهى النجمة «٪» ☕️👩‍👩‍👧‍👦🏳️‍🌈",
 	"long":          strings.Repeat("W", 200),
 }
 
