@@ -94,9 +94,11 @@ func TestRateLimitWithStaleIdentity(t *testing.T) {
 	}
 }
 
+// TestNoRateLimit checks the headers of a server without a limit. TestUnlimited in server/kernel makes many
+// requests without one.
 func TestNoRateLimit(t *testing.T) {
-	s := start(t, servertest.Frozen, perMinute(0))
-	for range 400 {
+	s := start(t, perMinute(0))
+	for range 2 {
 		if got := s.Get("/me").Want(200); rateHeaders(got) != "2147483647 2147483647 0 " {
 			t.Fatalf("rate limit %q", rateHeaders(got))
 		}

@@ -135,19 +135,6 @@ func orderCase(t *testing.T, demo *servertest.Server, have ...fault) {
 	}
 }
 
-func TestSubscriptionStates(t *testing.T) {
-	s := start(t)
-	o := s.NewShop(nil)
-	for state, status := range map[string]int{"past_due": 200, "suspended": 402, "cancelled": 402, "active": 200} {
-		s.Control("PATCH", "/shops/"+o.ShopID, map[string]any{"subscription_state": state})
-		if got := o.Get("/me"); got.Status != status {
-			t.Errorf("%s: %d, want %d: %s", state, got.Status, status, got.Body)
-		} else if status == 402 {
-			got.Want(402, "subscription_suspended")
-		}
-	}
-}
-
 // TestAllLocationsDisabled checks which operations are allowed for a key whose locations are all
 // disabled, and that the key can enable its location.
 func TestAllLocationsDisabled(t *testing.T) {

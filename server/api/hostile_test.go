@@ -104,17 +104,11 @@ func TestUnknownPaths(t *testing.T) {
 		"/cards/" + th.card + "/stamps", "/programs//cards", "/programs/" + th.program + "/",
 		"/programs/" + th.program + "/prizes/", "/programs/" + th.program + "/prizes/" + th.prize + "/x",
 		"/programs/" + th.program + "/delete", "/shops", "/keys", "/users", "/devices", "/mcp",
-		"/me%00", "/me%20", "/me;a=b", "/me.json", "/%", "/openapi.json", "/transactions/1", "/webhooks"} {
-		for _, k := range []*servertest.Server{s, s.With("")} { // the route is checked before the key
-			for _, method := range []string{"GET", "POST", "DELETE"} {
-				if path == "/%" {
-					continue // no valid URL
-				}
-				if got := k.Call(method, path, nil); got.Status != 404 || got.Str("error.code") != "not_found" {
-					t.Errorf("%s %s: %d %s", method, path, got.Status, got.Body)
-				}
-			}
+		"/me%00", "/me%20", "/me;a=b", "/me.json", "/openapi.json", "/transactions/1", "/webhooks"} {
+		for _, method := range []string{"GET", "POST", "DELETE"} {
+			s.Call(method, path, nil).WantOutcome(missing)
 		}
+		s.With("").Get(path).WantOutcome(missing) // the route is checked before the key
 	}
 	for _, path := range []string{
 		"/api", "/api/public/v2/me", "/api/public/v1", "/API/public/v1/me", "/api//public/v1/me", "/favicon.ico", "/dev",

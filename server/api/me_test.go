@@ -76,6 +76,8 @@ func TestMe(t *testing.T) {
 		"entitlements.grant_expires_at":  nil,
 	})
 
+	set(fields{"subscription_state": "past_due"}).Want(200) // for the other states see TestEveryOperationRefuses
+
 	// A disabled location is still billed.
 	s.Control("POST", "/locations", fields{"name": "Third"})
 	s.Post("/locations/"+s.LocationIDs[0]+"/disable", nil).Want(200)

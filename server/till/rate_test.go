@@ -37,12 +37,10 @@ func TestRateLimit(t *testing.T) {
 	step(stamp(s, card, nil, idempotent, "l"), "201 4 0 60 ")
 }
 
-// TestNoRateLimit checks that the tills of a fixture have no limit by default.
+// TestNoRateLimit checks that the tills of a fixture have no limit by default. TestUnlimited in server/kernel
+// makes many requests without one.
 func TestNoRateLimit(t *testing.T) {
-	s := start(t, servertest.Frozen)
-	for range 601 { // the limit under serve is 600
-		if r := s.Get("/me").Want(200); r.Header.Get("RateLimit-Limit") != "2147483647" {
-			t.Fatalf("%s", r.Header)
-		}
+	if r := start(t).Get("/me").Want(200); r.Header.Get("RateLimit-Limit") != "2147483647" {
+		t.Errorf("%s", r.Header)
 	}
 }
