@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -202,7 +203,7 @@ func TestEraseOverwrites(t *testing.T) {
 	if n := bytesNaming(t, f.path, personal); n != 0 {
 		t.Errorf("the file and its WAL contain the name %d times after the erasure", n)
 	}
-	f.checkFile()
+	f.checkPages()
 }
 
 // TestWipePages checks that also the copies of rows that SQLite has moved to other pages are overwritten.
@@ -210,17 +211,27 @@ func TestWipePages(t *testing.T) {
 	f := start(t)
 	program := f.program(stamps("Coffee"))
 	var cards []string
-	for i := range 1500 { // in no order, so that pages are split
-		n := i * 7919 % 1500
-		if n%5 > 0 {
-			f.cardWith(program, CardFields{HolderEmail: set(fmt.Sprintf("x%04d@stays.test", n))})
-			continue
-		}
-		email := fmt.Sprintf("x%04d@erased.test", n)
-		cards = append(cards, f.cardWith(program, CardFields{HolderName: set(personal), HolderEmail: set(email)}))
+	for part := range 30 { // in no order, so that pages are split
+		f.writes(func(tx *Tx) {
+			for i := range 50 {
+				n := (50*part + i) * 7919 % 1500
+				fields := CardFields{HolderEmail: set(fmt.Sprintf("x%04d@stays.test", n))}
+				if n%5 == 0 {
+					fields = CardFields{HolderName: set(personal), HolderEmail: set(fmt.Sprintf("x%04d@erased.test", n))}
+				}
+				card := check(tx.IssueCard(f.a, program, fields, SourceAPI)).ID
+				if n%5 == 0 {
+					cards = append(cards, card)
+				}
+			}
+		})
 	}
-	for _, c := range cards {
-		f.erase(c)
+	for part := range slices.Chunk(cards, 30) {
+		f.writes(func(tx *Tx) {
+			for _, card := range part {
+				succeed(tx.EraseCard(f.a.Shop, card))
+			}
+		})
 	}
 	if n := bytesNaming(t, f.path, "@erased.test"); n == 0 {
 		t.Error("no page has remains: the test checks nothing")
@@ -234,7 +245,7 @@ func TestWipePages(t *testing.T) {
 	if again := must(f, func(tx *Tx) (bool, error) { return tx.WipePages(50) }); again {
 		t.Error("pages are searched without an erasure")
 	}
-	f.checkFile()
+	f.checkPages()
 }
 
 // bytesNaming counts the occurrences of a text in a file and its WAL, whatever their case. Another

@@ -177,7 +177,7 @@ func TestListsFollowModel(t *testing.T) {
 		t.Error("no card has overflowed")
 	}
 	or := func(values ...string) string { return values[rng.IntN(len(values))] }
-	for range 1500 {
+	for range 600 {
 		s := CardSearch{
 			ListFilter: ListFilter{Status: optional(or("", "", StatusActive, StatusLocked, StatusInvited, StatusArchived, StatusExpired))},
 			Sort:       optional(or("", "", SortNewest, SortLastVisit, SortStamps, SortBalance)),

@@ -55,7 +55,9 @@ func (m *mailing) sendDue(waiting func() int64) (sent []Mail) {
 			return tx.SentMail(&q)
 		})
 	}
-	m.checkFile()
+	if len(sent) > 0 {
+		m.checkFile()
+	}
 	return sent
 }
 

@@ -21,8 +21,8 @@ func shape(t *testing.T, path string) string {
 // createOlder creates a file of an older version, and runs a script in it.
 func createOlder(t *testing.T, path string, version int64, script string) {
 	secret := make([]byte, 16)
-	createWithScript(t, path, fmt.Sprintf("%s; INSERT INTO meta (id, id_secret, id_check) VALUES (1, x'%x', x'%x'); "+
-		"PRAGMA application_id=%d; PRAGMA user_version=%d; %s",
+	createWithScript(t, path, fmt.Sprintf("PRAGMA synchronous=OFF; BEGIN; %s; INSERT INTO meta (id, id_secret, id_check) VALUES "+
+		"(1, x'%x', x'%x'); PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT; %s",
 		schemaOf(version), secret, secretCheck(secret), applicationID, version, script))
 }
 

@@ -68,7 +68,7 @@ func (l *progressLog) finished(names ...string) {
 // their steps, from 0 to its total.
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	const cards = 16_000
+	const cards = 12_000
 	path := filepath.Join(t.TempDir(), "older.db")
 	createOlder(t, path, firstVersion, fmt.Sprintf(`INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access,
 			included_locations, created_at, updated_at, live_cards) VALUES (1, 'S', 'test', 'UTC', 'active', 1, 1, 1, 0, 0, %[1]d);

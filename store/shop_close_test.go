@@ -107,7 +107,7 @@ func TestEraseShop(t *testing.T) {
 	for step := 1; ; step += 3 {
 		err := g.eraseEnded(step)
 		g.must((*Tx).RecountStats)
-		g.checkFile()
+		g.checkPages()
 		if err == nil {
 			break
 		}
@@ -212,7 +212,7 @@ func TestClosedShop(t *testing.T) {
 		t.Errorf("erased: %s", got)
 	}
 	f.selects(0, "SELECT count(*) FROM cards")
-	f.checkFile()
+	f.checkPages()
 }
 
 // codeOf returns the code of a refusal, "" for no error.

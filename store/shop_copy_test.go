@@ -66,7 +66,7 @@ func TestCopyShop(t *testing.T) {
 			t.Errorf("%s has\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
-	c.checkFile()
+	c.checkPages()
 	if c.PublicURL() != url || !bytes.Equal(c.seal(nil, KindCard, 0, 1), f.seal(nil, KindCard, 0, 1)) {
 		t.Error("another public URL, or other ids")
 	}

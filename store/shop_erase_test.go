@@ -66,7 +66,7 @@ func TestKilledErasureContinues(t *testing.T) {
 		}
 		err := cmd.Wait()
 		f := reopen()
-		f.checkFile()
+		f.checkPages()
 		if err != nil {
 			kills++
 			f.Close()

@@ -66,7 +66,7 @@ func TestKilledProcessKeepsAcknowledgedWrites(t *testing.T) {
 	f.Close()
 	rng := chance(t)
 	answered := map[string]bool{}
-	for round := range 10 {
+	for round := range 6 {
 		cmd, out, _ := childProcess(t, "issue", path)
 		lines, kill := 0, 1+rng.IntN(150)
 		for out.Scan() {
@@ -83,7 +83,7 @@ func TestKilledProcessKeepsAcknowledgedWrites(t *testing.T) {
 		}
 
 		f := reopen()
-		f.checkFile()
+		f.checkPages()
 		there := map[string]bool{}
 		for _, ref := range f.lines("SELECT external_ref FROM cards") {
 			there[ref] = true
@@ -115,5 +115,5 @@ func TestKilledProcessKeepsAcknowledgedWrites(t *testing.T) {
 			answered[n] = true
 		}
 	}
-	t.Logf("%d cards survived 10 kills", len(answered))
+	t.Logf("%d cards survived 6 kills", len(answered))
 }

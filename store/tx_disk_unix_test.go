@@ -105,7 +105,7 @@ func TestFailingDisk(t *testing.T) {
 	if got := notes(f); !slices.Equal(got, want) {
 		t.Errorf("the file has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	f.checkFile()
+	f.checkPages()
 }
 
 func init() { children["wipe"] = wipeChild }
@@ -177,5 +177,5 @@ func TestFailingWipe(t *testing.T) {
 	if all := notes(f); !slices.Equal(all[len(all)-2:], []string{"erased", "next"}) {
 		t.Errorf("the file ends with %q", all[len(all)-2:])
 	}
-	f.checkFile()
+	f.checkPages()
 }

@@ -76,7 +76,7 @@ func raiseLimitUntilFits(t *testing.T, min int, members func(f *fixture, program
 			t.Fatalf("after a group that had %d pages, the next write got: %v", more, err)
 		}
 	}
-	f.checkFile()
+	f.checkPages()
 }
 
 // firstDifference returns the first line of after that before does not have.
