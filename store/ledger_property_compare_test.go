@@ -82,7 +82,7 @@ func (s *simulation) compareChain(h *simChain) {
 	if len(keys) != len(h.cards) {
 		s.Fatalf("the chain has %d cards, want %d", len(keys), len(h.cards))
 	}
-	for i, key := range f.lines("SELECT id FROM cards WHERE id=?1 OR root_id=?1 ORDER BY id", root) {
+	for i, key := range keys {
 		c := h.cards[i]
 		if c.id == "" {
 			var n int64
