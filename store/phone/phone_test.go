@@ -180,8 +180,8 @@ func TestRandom(t *testing.T) {
 	countries := find(func(p plan) bool { return p.region != "001" })
 	valid := 0
 	for _, p := range plans {
+		neighbours := called(p.code)
 		for range perRegion {
-			neighbours := called(p.code)
 			region := neighbours[rnd.IntN(len(neighbours))].region
 			if region == "001" || rnd.IntN(10) == 0 {
 				region = countries[rnd.IntN(len(countries))].region
@@ -212,11 +212,18 @@ func randomText(rnd *rand.Rand, p plan) string {
 	return prefixes[rnd.IntN(len(prefixes))] + string(national)
 }
 
+// parsed has the patterns that sample has parsed.
+var parsed = map[string]*syntax.Regexp{}
+
 // sample returns a text that a pattern matches.
 func sample(rnd *rand.Rand, pattern string) string {
-	re, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		panic(err)
+	re := parsed[pattern]
+	if re == nil {
+		var err error
+		if re, err = syntax.Parse(pattern, syntax.Perl); err != nil {
+			panic(err)
+		}
+		parsed[pattern] = re
 	}
 	var b strings.Builder
 	var write func(re *syntax.Regexp)
