@@ -59,12 +59,11 @@ func TestAppleWallet(t *testing.T) {
 	w.Certificate, w.Key, w.NotAfter = []byte("2"), []byte("second"), f.Now().Add(365*24*time.Hour)
 	accept(w)
 	status(AppleRunning, 365, false)
-	f.view(func(v *View) error {
+	f.reads(func(v *View) {
 		got := v.AppleWallet(shop)
 		if string(got.Certificate) != "2" || string(got.Key) != "second" {
 			t.Errorf("in use is %+v", got)
 		}
-		return nil
 	})
 	f.must(func(tx *Tx) error { return errorOf(tx.RemoveAppleWallet(shop, RemoveFields{})) })
 	status(AppleOff, 0, false)

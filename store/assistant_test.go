@@ -100,14 +100,12 @@ func TestComparePeriodsOfALocation(t *testing.T) {
 	if got, err := k.compare(k.a, week); err != nil || got.Period.Stamps != 6 || got.Period.NewCards.Valid {
 		t.Errorf("at a location: %+v %v", got.Period, err)
 	}
-	_, err := k.compare(Access{Shop: k.a.Shop, Restricted: true, Locations: []int64{other.device.Location}}, week)
-	refused(t, err, Unauthorized)
+	refused(t, errorOf(k.compare(Access{Shop: k.a.Shop, Restricted: true, Locations: []int64{other.device.Location}}, week)), Unauthorized)
 	for _, q := range []CompareQuery{
 		{From: set("2026-03-02"), To: set("2026-03-01")}, {From: set("2025-03-01"), To: set("2026-03-02")},
 		{From: set("2026-03-01"), To: set("2026-03-01"), CompareFrom: set("2026-02-03"), CompareTo: set("2026-02-02")},
 	} {
-		_, err := k.compare(k.a, q)
-		refused(t, err, ValidationFailed)
+		refused(t, errorOf(k.compare(k.a, q)), ValidationFailed)
 	}
 }
 
@@ -190,9 +188,7 @@ func TestNoteCalls(t *testing.T) {
 	f.must(func(tx *Tx) error { return errorOf(tx.DeleteShop(f.a.Shop, "My shop")) })
 	note(today+1, 1)
 	f.selects(0, "SELECT count(*) FROM key_calls WHERE day=?", today+1)
-	if err := f.EraseShop(t.Context(), f.a.Shop, 100, func(time.Duration) {}); err != nil {
-		t.Fatal(err)
-	}
+	succeed(f.EraseShop(t.Context(), f.a.Shop, 100, func(time.Duration) {}))
 	note(today, 6)
 	other.checkFile()
 }

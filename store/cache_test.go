@@ -144,10 +144,10 @@ func TestCachedProgramsFollowTheFile(t *testing.T) {
 				case "the same group":
 					var s Stamped
 					errs := k.group(
-						Write{Actor: operator, Do: func(tx *Tx) error { _, err := stamp(tx); return ignored(err) }},
-						Write{Actor: operator, Do: func(tx *Tx) error { c.do(tx); stamp(tx); return notFound("anything") }},
-						Write{Actor: operator, Do: c.do},
-						Write{Actor: operator, Do: func(tx *Tx) (err error) { s, err = stamp(tx); return err }},
+						write(func(tx *Tx) error { _, err := stamp(tx); return ignored(err) }),
+						write(func(tx *Tx) error { c.do(tx); stamp(tx); return notFound("anything") }),
+						write(c.do),
+						write(func(tx *Tx) (err error) { s, err = stamp(tx); return err }),
 					)
 					if errs[0] != nil || errs[2] != nil {
 						t.Fatalf("%s: %v", c.name, errs)

@@ -38,9 +38,7 @@ func TestAskAboutData(t *testing.T) {
 	if got := kinds(); len(got) != 1 || got[0] != AttentionErasure {
 		t.Errorf("after the correction today has %v", got)
 	}
-	if err := ask(correction); err != nil {
-		t.Error(err)
-	}
+	succeed(ask(correction))
 	f.erase(l.card)
 	if got := kinds(); got != nil {
 		t.Errorf("after erasing today has %v", got)

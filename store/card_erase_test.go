@@ -194,7 +194,7 @@ func TestEraseOverwrites(t *testing.T) {
 		return errorOf(tx.Stamp(till.device, e.cards[0], StampFields{Metadata: Metadata{set(json.RawMessage(long))}}))
 	})
 	for i := range 60 {
-		f.cardWith(e.l.program, CardFields{HolderName: set(fmt.Sprint("Neighbour ", i))})
+		f.cardOf(e.l.program, fmt.Sprint("Neighbour ", i))
 	}
 	if n := bytesNaming(t, f.path, personal); n == 0 {
 		t.Fatal("the file does not contain the name before the erasure")

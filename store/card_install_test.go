@@ -38,12 +38,11 @@ func TestInstall(t *testing.T) {
 		t.Errorf("the child is %+v", d.Card)
 	}
 	code := k.shortCode(c.ID)
-	k.view(func(v *View) error {
+	k.reads(func(v *View) {
 		h, err := v.HolderCard(path.Base(c.InstallURL))
 		if err != nil || h.Code != k.cardCode(k.key(KindCard, c.ID), 0) || h.ShortCode != code || h.Card.ID != child {
 			t.Errorf("the holder sees %+v, %v", h, err)
 		}
-		return nil
 	})
 	_, err := attempt(k.fixture, func(tx *Tx) (CardDetail, error) {
 		return tx.UpdateCard(k.a, child, CardPatch{HolderName: set("Grace")})

@@ -26,7 +26,7 @@ func (k till) holderContact(card string) HolderContact {
 func TestMergeMoves(t *testing.T) {
 	k, program, prizes := welcoming(t, 3, 10)
 	first := k.fixture.till()
-	keep := k.cardWith(program, CardFields{HolderName: set("Ada")})
+	keep := k.cardOf(program, "Ada")
 	gone := k.cardWith(program, CardFields{HolderName: set("Ada Byron"), HolderEmail: set("ada@example.com"), ExternalRef: set("A-1")})
 	k.contact(keep, HolderContactPatch{ContactPatch: ContactPatch{Codes: set([]string{"1"})}, Note: set("kept")})
 	k.contact(gone, HolderContactPatch{
@@ -95,7 +95,7 @@ func TestMergeOfTypes(t *testing.T) {
 	if m.Card.HolderName.Valid || m.Card.ExternalRef.V != "A" {
 		t.Errorf("the holder of an installed card is %+v", m.Card)
 	}
-	a, b := k.card(club), k.cardWith(club, CardFields{HolderEmail: set("ada@example.com")})
+	a, b := k.card(club), k.cardTo(club, "ada@example.com")
 	if m := check(k.merge(a, b)); len(m.Transactions) != 0 || m.Card.HolderEmail.V != "ada@example.com" {
 		t.Errorf("%+v", m)
 	}

@@ -15,11 +15,9 @@ import (
 func startLedger(t *testing.T) (k till, cards []string, rows []string) {
 	f := start(t, Options{QueueMail: true})
 	k = f.till()
-	fields := stamps("Coffee")
-	fields.RepeatAfterReset = set(true)
-	program, prizes := k.ladderOf(fields, 5, 10)
+	program, prizes := k.ladder(true, 5, 10)
 	card := f.cardWith(program, CardFields{HolderName: set("Ada"), HolderEmail: set("ada@example.com"), SendEmail: set(true)})
-	k.stamped(f.cardWith(program, CardFields{HolderName: set("Other")}), 1)
+	k.stamped(f.cardOf(program, "Other"), 1)
 	note := func(s Stamped) Stamped {
 		rows = append(rows, s.Transaction.ID)
 		if s.OverflowTransaction != nil {
@@ -184,10 +182,10 @@ func TestExportPerson(t *testing.T) {
 	coffee, club := f.program(stamps("Coffee")), f.program(access("Club"))
 	mine := []string{
 		f.cardWith(coffee, CardFields{HolderEmail: set("Ada@example.com"), HolderName: set("Ada")}),
-		f.cardWith(club, CardFields{HolderEmail: set("ada@EXAMPLE.com")}),
+		f.cardTo(club, "ada@EXAMPLE.com"),
 	}
-	shared := f.cardWith(coffee, CardFields{HolderEmail: set("bob@example.com")})
-	erased := f.cardWith(coffee, CardFields{HolderEmail: set("ada@example.com")})
+	shared := f.cardTo(coffee, "bob@example.com")
+	erased := f.cardTo(coffee, "ada@example.com")
 	contact := func(card string) {
 		must(f, func(tx *Tx) (HolderContact, error) {
 			return tx.UpdateHolderContact(f.a, card, HolderContactPatch{
@@ -206,7 +204,7 @@ func TestExportPerson(t *testing.T) {
 		f.key(KindCard, mine[1]), f.a.Shop)
 	f.erase(erased)
 	other := f.in(f.shop(ShopFields{}))
-	foreign := other.cardWith(other.program(stamps("Theirs")), CardFields{HolderEmail: set("ada@example.com")})
+	foreign := other.cardTo(other.program(stamps("Theirs")), "ada@example.com")
 	export := func(q PersonQuery) (cards []string, x PersonExport) {
 		x = view(f, func(v *View) (PersonExport, error) { return v.ExportPerson(f.a.Shop, q) })
 		for _, chain := range x.Chains {

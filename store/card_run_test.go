@@ -175,9 +175,8 @@ func TestRunRefusals(t *testing.T) {
 	refusedBy("seen_from", f)
 	k.selects(0, "SELECT count(*) FROM card_runs")
 	r := check(k.run(good))
-	k.view(func(v *View) error {
+	k.reads(func(v *View) {
 		refused(t, errorOf(v.CardRun(foreign.a.Shop, r.ID)), NotFound)
-		return nil
 	})
 	refused(t, errorOf(attempt(k.fixture, func(tx *Tx) (CardRun, error) { return tx.StopCardRun(foreign.a.Shop, r.ID) })), NotFound)
 	k.finish()

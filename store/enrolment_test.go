@@ -52,11 +52,10 @@ func TestEnrolment(t *testing.T) {
 		})
 		return e, err
 	}
-	f.view(func(v *View) error {
+	f.reads(func(v *View) {
 		if e := check(v.Enrolment(f.a.Shop, program)); e != (Enrolment{Name: FieldOptional, Email: FieldOptional, Phone: FieldOff}) {
 			t.Errorf("the form of a new program is %+v", e)
 		}
-		return nil
 	})
 	_, err := change(f.a.Shop, program, EnrolmentFields{Enabled: set(true)})
 	if e, ok := AsError(err); !ok || len(e.Details) != 2 || e.Details[0].Field != "enroll_slug" ||
@@ -71,13 +70,9 @@ func TestEnrolment(t *testing.T) {
 	if err != nil || e.URL.V != "https://cards.example.com/join/tea" || e.ConsentVersion != 1 {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if _, err := change(f.a.Shop, other, EnrolmentFields{Slug: set("cake")}); !refusedAs(err, NotFound) {
-		t.Errorf("a program of another shop: %v", err)
-	}
+	refused(t, errorOf(change(f.a.Shop, other, EnrolmentFields{Slug: set("cake")})), NotFound)
 	elsewhere := f.number("SELECT shop_id FROM programs WHERE id=?", f.key(KindProgram, other))
-	if _, err := change(elsewhere, other, EnrolmentFields{Slug: set("tea"), MaxCards: set[int64](5)}); !refusedAs(err, Conflict) {
-		t.Errorf("a slug of another program: %v", err)
-	}
+	refused(t, errorOf(change(elsewhere, other, EnrolmentFields{Slug: set("tea"), MaxCards: set[int64](5)})), Conflict)
 	for _, c := range []struct {
 		f       EnrolmentFields
 		version int64
@@ -123,7 +118,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("the same form again leads to %q, %v, want %q", again, err, token)
 	}
 	var id string
-	e.view(func(v *View) error {
+	e.reads(func(v *View) {
 		h := check(v.CardPage(token))
 		id = h.Card.ID
 		if h.Card.HolderName.V != "Ada" || h.Card.HolderEmail.Valid || h.Card.Status != StatusInvited {
@@ -137,7 +132,6 @@ func TestJoin(t *testing.T) {
 			*x.Consent != want {
 			t.Errorf("%s, consent %+v, want %+v", x.Cards[0].Source, x.Consent, want)
 		}
-		return nil
 	})
 	// The same form key makes a card at the form of another program.
 	second := e.fixture.program(stamps("Cake"))
@@ -200,11 +194,10 @@ func TestJoinLimits(t *testing.T) {
 	if got := made(5, each); got != 2 {
 		t.Errorf("with two cards left below the maximum the form made %d", got)
 	}
-	e.view(func(v *View) error {
+	e.reads(func(v *View) {
 		if !check(v.JoinPage("tea")).Closed {
 			t.Error("the form with as many cards as it may make is open")
 		}
-		return nil
 	})
 	e.checkFile()
 }
@@ -229,15 +222,12 @@ func TestClosedForm(t *testing.T) {
 	closed := func(what string, change, back func(tx *Tx) error) {
 		t.Helper()
 		e.must(change)
-		e.view(func(v *View) error {
+		e.reads(func(v *View) {
 			if !check(v.JoinPage("tea")).Closed {
 				t.Errorf("%s: the form is open", what)
 			}
-			return nil
 		})
-		if _, err := e.join(JoinFields{}, ""); !refusedAs(err, Conflict) {
-			t.Errorf("%s: %v", what, err)
-		}
+		refused(t, errorOf(e.join(JoinFields{}, "")), Conflict)
 		e.must(back)
 	}
 	action := func(action string) func(*Tx) error {
@@ -261,16 +251,11 @@ func TestClosedForm(t *testing.T) {
 	}
 	e.set(EnrolmentFields{Enabled: set(false)})
 	for _, slug := range []string{"tea", "none", "", "TEA"} {
-		e.view(func(v *View) error {
-			if _, err := v.JoinPage(slug); !refusedAs(err, NotFound) {
-				t.Errorf("%q: %v", slug, err)
-			}
-			return nil
+		e.reads(func(v *View) {
+			refused(t, errorOf(v.JoinPage(slug)), NotFound)
 		})
 	}
-	if _, err := e.join(JoinFields{}, ""); !refusedAs(err, NotFound) {
-		t.Errorf("a form that is not enabled: %v", err)
-	}
+	refused(t, errorOf(e.join(JoinFields{}, "")), NotFound)
 	e.checkFile()
 }
 
@@ -286,15 +271,11 @@ func TestMoneyIsNotEnrolled(t *testing.T) {
 			return errorOf(tx.UpdateProgram(e.a, e.program, ProgramFields{InitialBalanceCents: set(cents)}))
 		}
 	}
-	if err := e.do(turnOn); !refusedAs(err, Unprocessable) {
-		t.Errorf("a form for cards with money: %v", err)
-	}
+	refused(t, e.do(turnOn), Unprocessable)
 	e.set(EnrolmentFields{Slug: set("gift"), MaxCards: set[int64](5)}) // it may be prepared
 	e.must(balance(0))
 	e.must(turnOn)
-	if err := e.do(balance(1)); !refusedAs(err, Unprocessable) {
-		t.Errorf("money for cards that customers make: %v", err)
-	}
+	refused(t, e.do(balance(1)), Unprocessable)
 	e.must(balance(0))
 	e.sql("UPDATE programs SET initial_balance_cents=2500 WHERE id=?", e.key(KindProgram, e.program))
 	e.must(func(tx *Tx) error { tx.bumpAuth(); return nil })
@@ -310,17 +291,13 @@ func TestMoneyIsNotEnrolled(t *testing.T) {
 		}
 		return nil
 	})
-	if err := e.do(func(tx *Tx) error { return errorOf(tx.Join("gift", JoinFields{}, netip.Addr{})) }); !refusedAs(err, Conflict) {
-		t.Errorf("a card with money: %v", err)
-	}
+	refused(t, e.do(func(tx *Tx) error { return errorOf(tx.Join("gift", JoinFields{}, netip.Addr{})) }), Conflict)
 	if err := e.do(func(tx *Tx) error {
 		return errorOf(tx.IssueCard(e.a, e.program, CardFields{}, SourceWebEnrollment))
 	}); !refusedAs(err, Unprocessable) {
 		t.Errorf("a card with money by web enrolment: %v", err)
 	}
-	if err := e.do(balance(3000)); !refusedAs(err, Unprocessable) {
-		t.Errorf("more money: %v", err)
-	}
+	refused(t, e.do(balance(3000)), Unprocessable)
 	e.must(func(tx *Tx) error { // other fields can be changed
 		_, err := tx.UpdateProgram(e.a, e.program, ProgramFields{Name: set("Present"), InitialBalanceCents: set[int64](2500)})
 		return err

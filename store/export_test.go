@@ -109,12 +109,12 @@ func startExportedShop(t *testing.T) (x exportedShop) {
 	archived := k.card(gift)
 	k.archive(archived)
 	add(archived, "stamps=|balance=|initial_balance=1.005|state=archived|archived_at=2026-01-02T03:04:05.678Z")
-	x.erased = k.cardWith(gift, CardFields{HolderName: set("Nobody Knows")})
+	x.erased = k.cardOf(gift, "Nobody Knows")
 	check(k.spend(x.erased, 5))
 	k.erase(x.erased)
 	add(k.card(coffee), "stamps=0|state=invited|activated_at=|last_visit=|created_at=2026-01-02T03:04:05.678Z|source=api")
 	other := k.in(k.shop(ShopFields{Name: set("Other shop")}))
-	other.cardWith(other.program(stamps("Theirs")), CardFields{HolderName: set("Their Customer")})
+	other.cardOf(other.program(stamps("Theirs")), "Their Customer")
 	return x
 }
 
@@ -128,7 +128,7 @@ func TestExport(t *testing.T) {
 	wrote := 0
 	m, files := k.export(t, "csv", func(string) {
 		if wrote++; wrote == 1 { // the first query has begun the transaction
-			k.cardWith(k.program(stamps("Later")), CardFields{HolderName: set("Later")})
+			k.cardOf(k.program(stamps("Later")), "Later")
 			k.stamped(x.cards[0], 1) // the writer does not wait
 		}
 	})

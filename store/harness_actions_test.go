@@ -52,6 +52,15 @@ func (f *fixture) cardWith(program string, fields CardFields) (id string) {
 	return f.issue(program, fields).ID
 }
 
+// cardOf issues a card whose holder has a name, and cardTo one whose holder has an email.
+func (f *fixture) cardOf(program, name string) (id string) {
+	return f.cardWith(program, CardFields{HolderName: set(name)})
+}
+
+func (f *fixture) cardTo(program, email string) (id string) {
+	return f.cardWith(program, CardFields{HolderEmail: set(email)})
+}
+
 // issue issues a card over the REST API.
 func (f *fixture) issue(program string, fields CardFields) IssuedCard {
 	return must(f, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(f.a, program, fields, SourceAPI) })

@@ -10,7 +10,7 @@ import (
 // next day begins at the shop's midnight.
 func TestMaxStampsPerDay(t *testing.T) {
 	k := startTill(t)
-	k.updateShop(ShopFields{Timezone: set("America/New_York")})
+	k.inZone("America/New_York")
 	program, _ := k.ladder(true, 10)
 	limit := func(f ProgramSettings) {
 		t.Helper()
@@ -58,7 +58,7 @@ func TestMaxStampsPerDay(t *testing.T) {
 // its last hour.
 func TestMaxStampsOfALongDay(t *testing.T) {
 	k := startTill(t)
-	k.updateShop(ShopFields{Timezone: set("Europe/Rome")})
+	k.inZone("Europe/Rome")
 	program, _ := k.ladder(true)
 	k.settings(program, ProgramSettings{MaxStampsPerDay: set(int64(2))})
 	card := k.card(program)

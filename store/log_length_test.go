@@ -16,10 +16,9 @@ func TestLogStartsOver(t *testing.T) {
 	for range 4 {
 		readers.Go(func() {
 			for !done.Load() {
-				f.view(func(v *View) error {
+				f.reads(func(v *View) {
 					v.snapshot()
 					v.number("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 2000) SELECT count(*) FROM n, meta")
-					return nil
 				})
 			}
 		})

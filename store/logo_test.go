@@ -47,14 +47,13 @@ func TestProgramLogo(t *testing.T) {
 		}
 		kept(step.kept)
 	}
-	f.view(func(v *View) error {
+	f.reads(func(v *View) {
 		l, err := v.Logo(second.Hash)
 		if err != nil || string(l.Bytes) != "second" || l.ContentType != "image/png" {
 			t.Errorf("%+v, %v", l, err)
 		}
 		_, err = v.Logo(first.Hash)
 		refused(t, err, NotFound)
-		return nil
 	})
 	f.deleteProgram(one)
 	kept("")

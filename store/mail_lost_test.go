@@ -33,7 +33,7 @@ func (m *mailing) sendLost() (sent []Mail) {
 
 // issue issues a card with an email, whose link is not mailed.
 func (m *mailing) issue(to string) string {
-	return m.cardWith(m.program, CardFields{HolderEmail: set(to)})
+	return m.cardTo(m.program, to)
 }
 
 // TestLostCards checks that a request is answered by one message with the links of all cards
@@ -56,16 +56,15 @@ func TestLostCards(t *testing.T) {
 		t.Fatalf("sent %+v", sent)
 	}
 	for i, id := range []string{second, first} {
-		m.view(func(v *View) error {
+		m.reads(func(v *View) {
 			if h := check(v.CardPage(path.Base(sent[0].Lost[i].Link))); h.Card.ID != id {
 				t.Errorf("link %d is of %s, want %s", i, h.Card.ID, id)
 			}
-			return nil
 		})
 	}
 	// A request that names no shop finds the cards of all shops.
 	other := m.shop(ShopFields{Name: set("Other")})
-	m.in(other).cardWith(m.fixture.in(other).program(stamps("Cake")), CardFields{HolderEmail: set("ada@example.com")})
+	m.in(other).cardTo(m.fixture.in(other).program(stamps("Cake")), "ada@example.com")
 	m.must(func(tx *Tx) error {
 		return tx.RequestCardLinks(LostFields{Email: set("ada@example.com")}, netip.Addr{})
 	})
@@ -235,7 +234,7 @@ func BenchmarkRequestCardLinks(b *testing.B) {
 			f := start(b, Options{QueueMail: true})
 			program := f.program(stamps("Tea"))
 			for range 20 {
-				f.cardWith(program, CardFields{HolderEmail: set("known@example.com")})
+				f.cardTo(program, "known@example.com")
 			}
 			for b.Loop() {
 				f.must(func(tx *Tx) error {

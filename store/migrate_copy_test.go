@@ -74,9 +74,7 @@ func TestCommandsLeaveTheJournalMode(t *testing.T) {
 	before := contents(t, path)
 	s := open(t, path, Options{MustExist: true})
 	read := func(v *View) error { return errorOf(v.conn.Number("SELECT count(*) FROM shops")) }
-	if err := errors.Join(s.View(0, read), s.Close()); err != nil {
-		t.Error(err)
-	}
+	succeed(errors.Join(s.View(0, read), s.Close()))
 	if after := contents(t, path); !slices.Equal(after, before) {
 		t.Errorf("the folder has\n%s\nand had\n%s", strings.Join(after, "\n"), strings.Join(before, "\n"))
 	}
@@ -120,9 +118,7 @@ func TestMigrationCopies(t *testing.T) {
 	if _, err := os.Lstat(copyOf(path)); err != nil {
 		t.Errorf("a new copy was removed: %v", err)
 	}
-	if err := s.PruneCopies(time.Now().Add(time.Hour)); err != nil {
-		t.Error(err)
-	}
+	succeed(s.PruneCopies(time.Now().Add(time.Hour)))
 	if _, err := os.Lstat(copyOf(path)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an old copy was not removed: %v", err)
 	}

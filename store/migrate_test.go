@@ -134,7 +134,7 @@ func TestMadeUpMigrations(t *testing.T) {
 
 func TestMigrationRunsOnce(t *testing.T) {
 	f := startAlone(t, Options{})
-	f.cardWith(f.program(stamps("Coffee")), CardFields{HolderName: set("Ada")})
+	f.cardOf(f.program(stamps("Coffee")), "Ada")
 	before := f.dump()
 	id := f.ID(KindCard, 1)
 	f.Close()

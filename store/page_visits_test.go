@@ -78,7 +78,7 @@ func (f *fixture) mixedCards(rng *rand.Rand, open, closed string) (rows []mixedC
 		}
 		r.id = f.cardWith(program, CardFields{HolderEmail: set("Ada@Example.com"), ExternalRef: set(r.ref)})
 		r.key = f.key(KindCard, r.id)
-		f.in(other.a).cardWith(other.program, CardFields{HolderEmail: set("ada@example.com")})
+		f.in(other.a).cardTo(other.program, "ada@example.com")
 		if r.locked {
 			f.lock(r.id, true)
 		}

@@ -23,7 +23,7 @@ func runClosing(f *fixture) {
 
 // runPushes has browsers subscribe to notices about cards, and sends some.
 func runPushes(f *fixture) {
-	card := f.cardWith(f.program(stamps("Notices")), CardFields{})
+	card := f.card(f.program(stamps("Notices")))
 	token := f.pageToken(f.key(KindCard, card), 0)
 	f.subscribeTo(token, "https://push.invalid/1")
 	f.subscribeTo(token, "https://push.invalid/2")
@@ -63,7 +63,7 @@ func runAppleWallet(f *fixture) {
 // runGoogle has an object made of a card, brought up to date and ended.
 func runGoogle(f *fixture) {
 	const issuer = "3388000000012345678"
-	card := f.cardWith(f.program(stamps("Google")), CardFields{})
+	card := f.card(f.program(stamps("Google")))
 	token := f.pageToken(f.key(KindCard, card), 0)
 	f.writes(func(tx *Tx) {
 		check(tx.SetGoogleWallet(f.a.Shop, GoogleWallet{Issuer: issuer, Account: []byte("{}")}))
@@ -101,7 +101,7 @@ func runPasses(f *fixture) {
 	f.writes(func(tx *Tx) {
 		check(tx.SetAppleCertificate(f.a.Shop, AppleWallet{PassType: passType, Certificate: []byte{1}, Key: []byte{1}, NotAfter: tx.Now}))
 	})
-	card := f.cardWith(f.program(stamps("Passes")), CardFields{})
+	card := f.card(f.program(stamps("Passes")))
 	root := f.key(KindCard, card)
 	var p Pass
 	f.reads(func(v *View) { p = check(v.PassOfPage(f.pageToken(root, 0))) })

@@ -9,7 +9,7 @@ import (
 
 // pass makes a card of a program with a pass for Apple Wallet, and returns the key of the card.
 func (f *fixture) pass(program string) (root int64) {
-	root = f.key(KindCard, f.cardWith(program, CardFields{}))
+	root = f.key(KindCard, f.card(program))
 	p := view(f, func(v *View) (Pass, error) { return v.PassOfPage(f.pageToken(root, 0)) })
 	must(f, func(tx *Tx) (Pass, error) { return tx.RefreshPass(p, []byte("what it shows")) })
 	return root
@@ -60,7 +60,7 @@ func TestManyDevices(t *testing.T) {
 func TestDeviceOfErasedCard(t *testing.T) {
 	t.Parallel()
 	f := startApple(t)
-	card := f.cardWith(f.program(stamps("Coffee")), CardFields{})
+	card := f.card(f.program(stamps("Coffee")))
 	root := f.key(KindCard, card)
 	read := func() Pass { return view(f, func(v *View) (Pass, error) { return v.pass(f.a.Shop, root, 0) }) }
 	p := read()
@@ -101,7 +101,7 @@ func TestShortCodeOfPasses(t *testing.T) {
 	f.must(func(tx *Tx) error {
 		return errorOf(tx.SetGoogleWallet(f.a.Shop, GoogleWallet{Issuer: "1", Account: []byte{1}}))
 	})
-	token = f.pageToken(f.key(KindCard, f.cardWith(program, CardFields{})), 0)
+	token = f.pageToken(f.key(KindCard, f.card(program)), 0)
 	f.must(view(f, func(v *View) (func(*Tx) error, error) { return v.MissingGoogleObject(token) }))
 	f.selects(0, "SELECT count(*) FROM cards WHERE short_code IS NULL")
 }
@@ -123,8 +123,8 @@ func TestQueuePasses(t *testing.T) {
 		want = append(want, f.pass(program))
 	}
 	f.subscribeTo(f.pageToken(want[0], 0), "https://push.invalid/1")
-	f.subscribeTo(f.pageToken(f.key(KindCard, f.cardWith(program, CardFields{})), 0), "https://push.invalid/1")
-	f.cardWith(program, CardFields{})
+	f.subscribeTo(f.pageToken(f.key(KindCard, f.card(program)), 0), "https://push.invalid/1")
+	f.card(program)
 	f.pass(f.program(stamps("Tea")))
 	// queued empties the queue, has slices of two cards queued until there are no more, and returns the
 	// cards in the queue.

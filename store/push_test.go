@@ -35,9 +35,7 @@ func (f *fixture) subscribePage(token string, fields PushFields) error {
 // subscribeTo has a browser with an endpoint show notices about all changes.
 func (f *fixture) subscribeTo(token, endpoint string) {
 	f.t.Helper()
-	if err := f.subscribePage(token, pushFields(endpoint, NotifyAll)); err != nil {
-		f.t.Fatal(err)
-	}
+	succeed(f.subscribePage(token, pushFields(endpoint, NotifyAll)))
 }
 
 // pushes returns the queue.
@@ -137,7 +135,7 @@ func TestSubscriptionsEnd(t *testing.T) {
 		},
 		"erase": func(id string) error { return f.do(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, id) }) },
 		"merge": func(id string) error {
-			keep := f.cardWith(program, CardFields{HolderName: set("Ada")})
+			keep := f.cardOf(program, "Ada")
 			return f.do(func(tx *Tx) error { return errorOf(tx.MergeCards(f.a.Shop, keep, id, MergeFields{Yes: set(true)})) })
 		},
 		"unsubscribe": func(id string) error {
@@ -155,7 +153,7 @@ func TestSubscriptionsEnd(t *testing.T) {
 		},
 	} {
 		program = f.program(stamps(name))
-		card := f.cardWith(program, CardFields{HolderName: set("Ada")})
+		card := f.cardOf(program, "Ada")
 		f.subscribeTo(f.pageToken(f.key(KindCard, card), 0), "https://push.invalid/1")
 		if err := end(card); err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -171,7 +169,7 @@ func TestSubscriptionsEnd(t *testing.T) {
 // new keys.
 func TestSubscriptions(t *testing.T) {
 	f := start(t)
-	card := f.cardWith(f.program(stamps("Coffee")), CardFields{})
+	card := f.card(f.program(stamps("Coffee")))
 	token := f.pageToken(f.key(KindCard, card), 0)
 	for i := range maxSubscriptions + 2 {
 		f.subscribeTo(token, fmt.Sprintf("https://push.invalid/%d", i))
@@ -179,9 +177,7 @@ func TestSubscriptions(t *testing.T) {
 	f.selects(maxSubscriptions, "SELECT count(*) FROM push_subscriptions")
 	f.selects(0, "SELECT count(*) FROM push_subscriptions WHERE endpoint IN ('https://push.invalid/0', 'https://push.invalid/1')")
 	fields := pushFields("https://push.invalid/5", NotifyPrizes)
-	if err := f.subscribePage(token, fields); err != nil {
-		t.Fatal(err)
-	}
+	succeed(f.subscribePage(token, fields))
 	f.selects(1, "SELECT count(*) FROM push_subscriptions WHERE notify='prizes' AND public_key=?", fields.key("p256dh"))
 	refused(t, f.subscribePage(f.pageToken(1<<20, 0), fields), NotFound)
 	refused(t, f.subscribePage(f.pageToken(f.key(KindCard, card), 1), fields), Gone)

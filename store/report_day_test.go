@@ -22,7 +22,7 @@ type reportedDay struct {
 func startReportedDay(t *testing.T) (d reportedDay) {
 	f := start(t)
 	rome := Zone("Europe/Rome")
-	f.updateShop(ShopFields{Timezone: set("Europe/Rome")})
+	f.inZone("Europe/Rome")
 	f.clock.ms.Store(time.Date(2026, 3, 28, 23, 59, 59, 0, rome).UnixMilli()) // the next day has 23 hours
 	d = reportedDay{k: f.till(), second: f.till(), other: f.shop(ShopFields{})}
 	k, second := d.k, d.second

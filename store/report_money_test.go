@@ -24,7 +24,7 @@ type bookedMoney struct {
 func moneyMonths(t *testing.T) (k till, moved []bookedMoney) {
 	random := chance(t)
 	k = startTill(t)
-	k.updateShop(ShopFields{Timezone: set("Europe/Rome")})
+	k.inZone("Europe/Rome")
 	tills := []till{k, k.fixture.till()}
 	gift := k.program(prepaid("=Gift", 300))
 	k.clock.ms.Store(time.Date(2026, 2, 10, 8, 0, 0, 0, Zone("Europe/Rome")).UnixMilli())

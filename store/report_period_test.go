@@ -13,7 +13,7 @@ func TestPeriod(t *testing.T) {
 	f := start(t)
 	rome := Zone("Europe/Rome")
 	f.clock.ms.Store(time.Date(2026, 3, 26, 22, 0, 0, 0, rome).UnixMilli()) // the clocks change on the 29th
-	f.updateShop(ShopFields{Timezone: set("Europe/Rome")})
+	f.inZone("Europe/Rome")
 	one, two := f.till(), f.till()
 	coffee, prizes := one.ladderOf(stamps("Coffee"), 1)
 	gift := f.program(prepaid("Gift", 0))

@@ -47,7 +47,7 @@ func TestToday(t *testing.T) {
 			f := start(t)
 			location := Zone(zone)
 			f.clock.ms.Store(time.Date(2026, 3, 23, 5, 0, 0, 0, location).UnixMilli()) // Rome's clocks change on the 29th
-			f.updateShop(ShopFields{Timezone: set(zone)})
+			f.inZone(zone)
 			k := f.till()
 			coffee, prizes := k.ladderOf(stamps("Coffee"), 1, 2)
 			gift := f.program(prepaid("Gift", 0))
@@ -132,7 +132,7 @@ func TestTodayEvents(t *testing.T) {
 		t.Errorf("an empty shop: %+v", got)
 	}
 	program := f.program(stamps("Coffee"))
-	card := f.cardWith(program, CardFields{HolderName: set("Ada")})
+	card := f.cardOf(program, "Ada")
 	for range 24 {
 		k.stamped(f.card(program), 1)
 	}

@@ -81,7 +81,7 @@ func TestEraseShop(t *testing.T) {
 	owner := must(g, func(tx *Tx) (int64, error) { return tx.AddUser(NewUser{Email: "owner@example.com"}) })
 	g.must(func(tx *Tx) error { return tx.AddMember(owner, g.a.Shop, RoleOwner) })
 	runOperations(g)
-	g.cardWith(g.program(stamps("More")), CardFields{HolderName: set("Ada")})
+	g.cardOf(g.program(stamps("More")), "Ada")
 	var names NewNames
 	g.view(func(v *View) (err error) {
 		names, _, err = v.NewNames()

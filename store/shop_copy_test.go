@@ -15,7 +15,7 @@ import (
 func TestCopyShop(t *testing.T) {
 	f := start(t, Options{QueueMail: true})
 	l := f.withLedger()
-	f.cardWith(l.program, CardFields{HolderName: set("Otherholder")})
+	f.cardOf(l.program, "Otherholder")
 	foreign := must(f, func(tx *Tx) (int64, error) { return tx.AddUser(NewUser{Email: "foreign@example.com"}) })
 	before := f.rowsOf()
 	g := f.in(f.shop(ShopFields{Name: set("Leaving")}))

@@ -56,9 +56,8 @@ func TestExpiredByTimeAlone(t *testing.T) {
 				for range 2 {
 					var d CardTypeDistribution
 					var s CardStats
-					k.view(func(v *View) error {
+					k.reads(func(v *View) {
 						d, s = check(v.Distribution(k.a)), check(v.CardStats(k.a, "standard"))
-						return nil
 					})
 					if n := *k.statistics(program).ActiveCards; n != want || d.Distribution[0].Count != want ||
 						*s.KPIs["active_cards"] != float64(want) {
@@ -113,14 +112,14 @@ func TestRecountInAGroup(t *testing.T) {
 	stamp := Write{Actor: operator, Do: func(tx *Tx) error {
 		return errorOf(tx.Stamp(k.device, card, StampFields{Count: set(int64(2))}))
 	}}
-	recount := Write{Actor: operator, Do: (*Tx).RecountStats}
+	recount := write((*Tx).RecountStats)
 	failing := Write{Actor: operator, Do: func(tx *Tx) error {
 		if _, err := tx.Stamp(k.device, card, StampFields{}); err != nil {
 			return err
 		}
 		return errors.Join(tx.RecountStats(), errors.New("taken back"))
 	}}
-	both := Write{Actor: operator, Do: func(tx *Tx) error { return errors.Join(stamp.Do(tx), tx.RecountStats(), stamp.Do(tx)) }}
+	both := write(func(tx *Tx) error { return errors.Join(stamp.Do(tx), tx.RecountStats(), stamp.Do(tx)) })
 	stamped := int64(0)
 	for _, c := range []struct {
 		writes []Write

@@ -60,9 +60,8 @@ func (s *simulation) byLocation(counts map[int]int64) *[]PlaceCount {
 
 // where returns the locations.
 func (s *simulation) where() (list []Location) {
-	s.f.view(func(v *View) error {
+	s.f.reads(func(v *View) {
 		list = check(v.Locations(s.f.a, PageQuery{})).Data
-		return nil
 	})
 	return list
 }

@@ -170,7 +170,7 @@ func (s *simulation) burst() {
 		if zone == "" && s.chance("moves", 6) {
 			zone = pick(s, "zone", someZones...)
 			s.zone = zone
-			writes = append(writes, Write{Actor: operator, Do: func(tx *Tx) error { return s.setZone(tx, zone) }})
+			writes = append(writes, write(func(tx *Tx) error { return s.setZone(tx, zone) }))
 			list = append(list, nil)
 		}
 	}
@@ -193,7 +193,7 @@ func (s *simulation) burst() {
 // compare compares every program's statistics, those of the shop, and the sums of the ledger with
 // the model's.
 func (s *simulation) compare() {
-	s.f.view(func(v *View) error {
+	s.f.reads(func(v *View) {
 		for _, p := range s.programs {
 			st := check(v.ProgramStats(s.f.a, p.id))
 			s.equal("statistics of a "+p.kind+" program", st, s.programStats(p))
@@ -207,7 +207,6 @@ func (s *simulation) compare() {
 			s.equal("heatmap of a location", check(v.Heatmap(restricted, HeatmapQuery{})), s.heatmap(i))
 		}
 		s.equal("summary", check(v.Summary(s.f.a)), s.summary())
-		return nil
 	})
 	if found := s.f.broken(); len(found) > 0 {
 		s.Fatalf("check: %q", found)

@@ -196,10 +196,9 @@ func TestTodayEndsAtMidnight(t *testing.T) {
 			shown := func(want int64, at int) {
 				t.Helper()
 				st, h, s := k.statistics(program), ActivityHeatmap{}, AnalyticsSummary{}
-				k.view(func(v *View) error {
+				k.reads(func(v *View) {
 					h = check(v.Heatmap(k.a, HeatmapQuery{}))
 					s = check(v.Summary(k.a))
-					return nil
 				})
 				var sum int64
 				for _, d := range *st.StampsByDay {
@@ -235,7 +234,7 @@ func TestChangeOfZone(t *testing.T) {
 	theirs := k.in(other).program(stamps("Theirs"))
 	k.in(other).card(theirs)
 	card := k.card(program)
-	stamp := Write{Actor: operator, Do: func(tx *Tx) error { return errorOf(tx.Stamp(k.device, card, StampFields{})) }}
+	stamp := write(func(tx *Tx) error { return errorOf(tx.Stamp(k.device, card, StampFields{})) })
 	move := func(zone string, then error) Write {
 		return Write{Actor: operator, Do: func(tx *Tx) error {
 			_, err := tx.UpdateShop(k.a.Shop, ShopFields{Timezone: set(zone)}, "")

@@ -9,7 +9,7 @@ import (
 // devices did, what was reversed, and cards that were archived; with a stamp that was sent later.
 func TestTillToday(t *testing.T) {
 	f := start(t)
-	f.updateShop(ShopFields{Timezone: set("Europe/Rome")})
+	f.inZone("Europe/Rome")
 	rome := Zone("Europe/Rome")
 	f.clock.ms.Store(time.Date(2026, 3, 28, 23, 59, 59, 0, rome).UnixMilli()) // the next day has 23 hours
 	k, other := f.till(), f.till()

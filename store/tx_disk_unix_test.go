@@ -166,9 +166,7 @@ func TestFailingWipe(t *testing.T) {
 	for out.Scan() {
 		got = append(got, out.Text())
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+	succeed(cmd.Wait())
 	want := []string{"erase <nil>", "lines 1 true", "next <nil>", fmt.Sprintf("timeout %d <nil>", commandBusyTimeout)}
 	if !slices.Equal(got, want) {
 		t.Errorf("the child printed\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

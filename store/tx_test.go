@@ -25,7 +25,7 @@ func notes(f *fixture) []string {
 
 // noting returns a write of a note.
 func noting(text string) Write {
-	return Write{Actor: operator, Do: func(tx *Tx) error { return note(tx, text) }}
+	return write(func(tx *Tx) error { return note(tx, text) })
 }
 
 func TestWritesOfOneMomentShareACommit(t *testing.T) {
@@ -227,9 +227,7 @@ func TestCloseFinishesWhatIsQueued(t *testing.T) {
 		t.Errorf("a write after Close got %v", err)
 	}
 	release()
-	if err := <-closed; err != nil {
-		t.Fatal(err)
-	}
+	succeed(<-closed)
 	for i, j := range jobs {
 		if err := j.wait(); err != nil {
 			t.Errorf("queued write %d got %v", i, err)
@@ -263,9 +261,7 @@ func TestCloseWaitsForReads(t *testing.T) {
 		}
 		return nil
 	})
-	if err := <-closed; err != nil {
-		t.Fatal(err)
-	}
+	succeed(<-closed)
 }
 
 func TestCallerGone(t *testing.T) {
@@ -285,7 +281,7 @@ func TestCallerGone(t *testing.T) {
 		t.Errorf("a write accepted before its caller left got %v", err)
 	}
 	ctx, cancel = context.WithCancel(context.Background())
-	if err := f.Write(ctx, Write{Actor: operator, Do: func(tx *Tx) error { cancel(); return note(tx, "running") }}); err != nil {
+	if err := f.Write(ctx, write(func(tx *Tx) error { cancel(); return note(tx, "running") })); err != nil {
 		t.Errorf("a write whose caller left while it ran got %v", err)
 	}
 

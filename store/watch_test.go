@@ -26,7 +26,7 @@ func TestWatch(t *testing.T) {
 			}()
 			for range 3 {
 				for called := false; !called; { // the first writes may come before the watch
-					succeed(other.Write(ctx, Write{Actor: operator, Do: (*Tx).Probe}))
+					succeed(other.Write(ctx, write((*Tx).Probe)))
 					select {
 					case <-calls:
 						called = true

@@ -17,7 +17,7 @@ func TestEraseClearsMemory(t *testing.T) {
 	program := f.program(stamps("Coffee"))
 	card := f.cardWith(program, CardFields{HolderName: set(name), HolderEmail: set(strings.ToLower(name) + "@erased.test")})
 	for i := range 200 {
-		f.cardWith(program, CardFields{HolderName: set(fmt.Sprint("Neighbour ", i))})
+		f.cardOf(program, fmt.Sprint("Neighbour ", i))
 	}
 	for range 50 { // several readers
 		f.read(card)
