@@ -234,17 +234,17 @@ func TestErasureOfAReason(t *testing.T) {
 // TestEventsOfAdjustments checks the events of adjustments: of money, value.changed beside transaction.created.
 func TestEventsOfAdjustments(t *testing.T) {
 	c := startEvents(t, prepaid("Gift", 500), false)
-	card := c.card(c.program)
-	adjust := func(f AdjustFields, card string) func() error {
-		return func() error { return errorOf(c.adjustWith(card, f)) }
-	}
-	c.expectEvents("an adjustment of money", []string{card}, adjust(AdjustFields{AmountCents: set(int64(-200))}, card),
+	card := c.newCard()
+	check(c.adjustWith(card, AdjustFields{AmountCents: set(int64(-200))}))
+	c.fires("an adjustment of money", []string{card},
 		"value.changed #0 invited tx_type=adjustment delta=-200 balance=300",
 		"transaction.created #0 invited tx_type=adjustment stamps_delta=<nil> value_delta=-200")
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset = set(true)
 	card = c.card(c.till.fixture.program(fields))
-	c.expectEvents("an adjustment of stamps", []string{card}, adjust(AdjustFields{Stamps: set(int64(11))}, card),
+	c.skip()
+	check(c.adjust(card, 11))
+	c.fires("an adjustment of stamps", []string{card},
 		"card.added #2 invited source=overflow here",
 		"transaction.created #0 archived tx_type=adjustment stamps_delta=10 value_delta=<nil>",
 		"transaction.created #2 invited tx_type=adjustment stamps_delta=1 value_delta=<nil>",

@@ -159,24 +159,3 @@ func TestRolledBackWriteLeavesNoEvent(t *testing.T) {
 	}
 	f.selects(3, "SELECT count(*) FROM events")
 }
-
-// TestWebhooksOfAnotherProcess checks that webhooks that another process adds or removes take
-// effect with the next write.
-func TestWebhooksOfAnotherProcess(t *testing.T) {
-	f := start(t)
-	program := f.program(stamps("Tea"))
-	second := f.second()
-	f.card(program)
-	hook := second.hook(program, hookFields{})
-	f.card(program)
-	f.selects(1, "SELECT count(*) FROM events")
-	second.must(func(tx *Tx) error {
-		if _, err := tx.conn.Exec("UPDATE webhooks SET active=0 WHERE id=?", hook); err != nil {
-			return err
-		}
-		tx.bumpAuth()
-		return tx.failed
-	})
-	f.card(program)
-	f.selects(1, "SELECT count(*) FROM events")
-}
