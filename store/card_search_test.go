@@ -75,9 +75,7 @@ func (f *fixture) searched(t *testing.T, s CardSearch, limit int) []string {
 func TestSearchCards(t *testing.T) {
 	f := start(t)
 	k := f.till()
-	fields := stamps("Coffee")
-	fields.RepeatAfterReset = set(true)
-	coffee, prizes := k.ladderOf(fields, 5, 10)
+	coffee, prizes := k.ladder(true, 5, 10)
 	gift := f.program(prepaid("Gift", 0))
 	other := f.shop(ShopFields{})
 	f.in(other).
@@ -91,7 +89,7 @@ func TestSearchCards(t *testing.T) {
 	)
 	f.clock.move(time.Hour)
 	jose := f.cardWith(coffee, CardFields{HolderName: set("José Ada-María"), HolderEmail: set("jose@example.com")})
-	adam := f.cardWith(gift, CardFields{HolderName: set("Adam")})
+	adam := f.cardOf(gift, "Adam")
 	blank := f.card(gift)
 	erased := f.cardWith(gift, CardFields{HolderName: set("Ada Gone"), HolderEmail: set("ada.gone@example.com")})
 	f.erase(erased)
@@ -100,6 +98,7 @@ func TestSearchCards(t *testing.T) {
 	f.clock.move(time.Hour)
 	check(k.topUp(adam, 100))
 	locked := f.lock(jose, true).ID
+	k.contact(jose, HolderContactPatch{ContactPatch: ContactPatch{Birthday: set("02-29")}})
 
 	for _, c := range []struct {
 		search CardSearch
@@ -138,7 +137,15 @@ func TestSearchCards(t *testing.T) {
 		{CardSearch{ListFilter: ListFilter{SeenFrom: set(seen)}}, []string{adam, ada}},
 		{CardSearch{ListFilter: ListFilter{SeenFrom: set(seen + 1)}}, []string{adam}},
 		{CardSearch{ListFilter: ListFilter{NotSeenDays: set[int64](1)}}, nil},
+		{CardSearch{Q: set("ada"), ListFilter: ListFilter{BirthdayMonth: set[int64](2)}}, []string{jose}},
+		{CardSearch{Q: set("ada"), ListFilter: ListFilter{BirthdayMonth: set[int64](3)}}, nil},
 	} {
+		for _, quick := range []bool{true, false} {
+			total := view(f, func(v *View) (Total, error) { return v.CountCards(f.a.Shop, c.search, quick) })
+			if total != (Total{N: int64(len(c.want))}) {
+				t.Errorf("%+v counts %+v, want %d", c.search, total, len(c.want))
+			}
+		}
 		for _, limit := range []int{1, 2, 50} {
 			if got := f.searched(t, c.search, limit); !slices.Equal(got, c.want) {
 				t.Errorf("%+v by %d: %v, want %v", c.search, limit, got, c.want)
@@ -163,7 +170,7 @@ func (k till) findsOverflow(t *testing.T, card, program, prize string) {
 			t.Errorf("%+v finds %v", search, got)
 		}
 	}
-	k.view(func(v *View) error {
+	k.reads(func(v *View) {
 		p, err := v.SearchCards(k.a.Shop, CardSearch{Q: set(k.cardCode(k.key(KindCard, card), 0))}, PageQuery{})
 		if err != nil || len(p.Data) != 1 {
 			t.Fatal(p, err)
@@ -188,7 +195,6 @@ func (k till) findsOverflow(t *testing.T, card, program, prize string) {
 		if c != want {
 			t.Errorf("%+v\nwant %+v", c, want)
 		}
-		return nil
 	})
 }
 
@@ -198,7 +204,7 @@ func TestSearchFollowsNames(t *testing.T) {
 	f := start(t)
 	program := f.program(stamps("Coffee"))
 	words := func() string { return strings.Join(f.lines("SELECT word FROM name_words ORDER BY word"), " ") }
-	card := f.cardWith(program, CardFields{HolderName: set("Ada King")})
+	card := f.cardOf(program, "Ada King")
 	if got := words(); got != "" {
 		t.Errorf("the words of a new card are %q", got)
 	}
@@ -225,11 +231,11 @@ func TestSearchFollowsNames(t *testing.T) {
 		}
 		f.checkFile()
 	}
-	f.cardWith(program, CardFields{HolderName: set("Ada")})
+	f.cardOf(program, "Ada")
 	for _, broken := range []string{"DELETE FROM name_words",
 		"INSERT INTO name_words SELECT part, shop_id, 'left', card_id FROM name_words"} {
 		g := start(t)
-		g.cardWith(g.program(stamps("Coffee")), CardFields{HolderName: set("Ada")})
+		g.cardOf(g.program(stamps("Coffee")), "Ada")
 		g.indexNames()
 		g.sql(broken)
 		if found, err := g.Check(); err != nil || len(found) != 1 || !strings.Contains(found[0], "words") {
@@ -245,7 +251,7 @@ func TestNewNamesChange(t *testing.T) {
 	program := f.program(stamps("Coffee"))
 	var cards []string
 	for _, name := range []string{"Ada King", "Grace Hopper", "Edsger Dijkstra"} {
-		cards = append(cards, f.cardWith(program, CardFields{HolderName: set(name)}))
+		cards = append(cards, f.cardOf(program, name))
 	}
 	unnamed := f.card(program)
 	var names NewNames
@@ -421,4 +427,16 @@ func TestSearchCursors(t *testing.T) {
 	}
 	f.erase(cards[0])
 	refused(t, errorOf(search(f.a.Shop, "ada", cursor)), ValidationFailed)
+}
+
+func TestSearchRefusesOrders(t *testing.T) {
+	f := start(t)
+	f.reads(func(v *View) {
+		for _, s := range []CardSearch{{Q: set("a")}, {ListFilter: ListFilter{Status: set(StatusArchived)}}} {
+			s.Sort = set(SortStamps)
+			refused(t, errorOf(v.CountCards(f.a.Shop, s, true)), ValidationFailed)
+		}
+		_, err := v.SearchCards(f.a.Shop, CardSearch{Sort: set(SortBalance)}, PageQuery{Cursor: set(v.cursor(listCards, f.a.Shop, 0, 1))})
+		refused(t, err, ValidationFailed)
+	})
 }
