@@ -9,10 +9,13 @@ import (
 	"testing"
 )
 
+// allEvents are the fields of a webhook of all events.
+var allEvents = WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})}
+
 // subscribe creates a webhook with CreateWebhook. It subscribes to all events unless change sets
 // others.
 func (f *fixture) subscribe(program string, change func(*WebhookFields)) CreatedWebhook {
-	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})}
+	fields := allEvents
 	if change != nil {
 		change(&fields)
 	}
@@ -85,9 +88,7 @@ func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
 	f = start(t, Options{Rand: bytes.NewReader(nil), IDSecret: make([]byte, 16)})
 	program = f.program(stamps("Tea"))
 	err := f.do(func(tx *Tx) error {
-		return errorOf(
-			tx.CreateWebhook(f.a, program, unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})})),
-		)
+		return errorOf(tx.CreateWebhook(f.a, program, unchecked(tx, allEvents)))
 	})
 	if err == nil || f.number("SELECT count(*) FROM webhooks") != 0 {
 		t.Errorf("a webhook without a secret: %v", err)
@@ -262,11 +263,7 @@ func TestWebhookMaximumHoldsInAGroup(t *testing.T) {
 	var ids []string
 	create := func(a Access, program string) Write {
 		return write(func(tx *Tx) error {
-			w, err := tx.CreateWebhook(
-				a,
-				program,
-				unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})}),
-			)
+			w, err := tx.CreateWebhook(a, program, unchecked(tx, allEvents))
 			if err == nil && a.Shop == f.a.Shop {
 				ids = append(ids, w.ID)
 			}
