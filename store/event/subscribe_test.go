@@ -61,80 +61,38 @@ const (
 	ours, theirs, none       int64 = 20, 21, 0
 )
 
-// TestNoFilter checks that a subscription without filters gets events of every location and program, and
-// those of none, whatever include_shop_wide_events is.
-func TestNoFilter(t *testing.T) {
-	for _, include := range []bool{false, true} {
-		s := Subscription{Events: []string{"*"}, IncludeShopWide: include}
-		for _, n := range []Name{CardAdded, CardRegistered, SubscriptionStateChanged, LocationCreated} {
-			for _, f := range []Facts{{}, {LocationID: here}, {LocationID: elsewhere}, {ProgramID: ours}, {ProgramID: theirs}} {
-				f.Name = n
-				if !s.Matches(f) {
-					t.Errorf("include %t: no match with %+v", include, f)
+// TestFilters checks which events pass filters of locations and programs. A filter of locations lets events of the listed ones
+// pass, and with include_shop_wide_events those that are shop-wide, wherever they happen, instead of none. A filter of programs
+// lets no event pass that has no program, even if its facts name one. An event must pass both.
+func TestFilters(t *testing.T) {
+	for n := range 8 {
+		s := Subscription{Events: []string{"*", "transaction.created"}, IncludeShopWide: n&1 > 0}
+		if n&2 > 0 {
+			s.LocationIDs = []int64{99, here}
+		}
+		if n&4 > 0 {
+			s.ProgramIDs = []int64{99, ours}
+		}
+		for _, in := range All() {
+			for _, at := range []int64{here, elsewhere, nowhere} {
+				for _, of := range []int64{ours, theirs, none} {
+					want := in.Name != TestPing
+					switch {
+					case s.LocationIDs == nil:
+					case in.ShopWide:
+						want = want && s.IncludeShopWide
+					default:
+						want = want && at == here
+					}
+					if s.ProgramIDs != nil {
+						want = want && of == ours && !in.Programless
+					}
+					f := Facts{Name: in.Name, LocationID: at, ProgramID: of, Preview: true}
+					if got := s.Matches(f); got != want {
+						t.Errorf("%+v passes %+v: %v", f, s, got)
+					}
 				}
 			}
-		}
-	}
-}
-
-// TestLocationFilter checks the rules of location filters.
-func TestLocationFilter(t *testing.T) {
-	// card.added has a location unless the card was issued over REST; card.registered is shop-wide.
-	located, shopwide := CardAdded, CardRegistered
-	for _, c := range []struct {
-		include bool
-		name    Name
-		at      int64
-		want    bool
-	}{
-		// With true: the listed locations and the shop-wide events.
-		{true, located, here, true}, {true, located, elsewhere, false}, {true, located, nowhere, false},
-		{true, shopwide, nowhere, true}, {true, shopwide, here, true}, {true, shopwide, elsewhere, true},
-		{true, LocationCreated, elsewhere, true},
-		// With false: the listed locations only.
-		{false, located, here, true}, {false, located, elsewhere, false}, {false, located, nowhere, false},
-		{false, shopwide, nowhere, false}, {false, shopwide, here, false}, {false, shopwide, elsewhere, false},
-		{false, LocationCreated, here, false},
-	} {
-		s := Subscription{Events: []string{"*"}, LocationIDs: []int64{99, here}, IncludeShopWide: c.include}
-		if got := s.Matches(Facts{Name: c.name, LocationID: c.at}); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
-	}
-}
-
-func TestProgramFilter(t *testing.T) {
-	for _, c := range []struct {
-		name    Name
-		program int64
-		want    bool
-	}{
-		{CardAdded, ours, true}, {CardAdded, theirs, false}, {CardAdded, none, false}, {ProgramCreated, ours, true},
-		{ProgramCreated, theirs, false}, {SubscriptionStateChanged, none, false}, {LocationCreated, none, false},
-		{LocationUpdated, none, false}, {LocationDisabled, none, false}, {LocationEnabled, none, false},
-		// These events have no program, so no filter matches them, even if their facts name one.
-		{LocationCreated, ours, false},
-		{SubscriptionStateChanged, ours, false},
-	} {
-		s := Subscription{Events: []string{"*"}, ProgramIDs: []int64{99, ours}, IncludeShopWide: true}
-		if got := s.Matches(Facts{Name: c.name, ProgramID: c.program, Preview: true}); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
-	}
-}
-
-// TestBothFilters checks that an event must match both filters.
-func TestBothFilters(t *testing.T) {
-	s := Subscription{Events: []string{"*"}, ProgramIDs: []int64{ours}, LocationIDs: []int64{here}, IncludeShopWide: true}
-	for _, c := range []struct {
-		program, location int64
-		want              bool
-	}{
-		{ours, here, true}, {ours, elsewhere, false}, {ours, nowhere, false},
-		{theirs, here, false}, {theirs, elsewhere, false}, {none, here, false},
-	} {
-		if got := s.Matches(Facts{Name: StampAssigned, ProgramID: c.program, LocationID: c.location}); got != c.want {
-			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }
