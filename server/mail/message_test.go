@@ -83,19 +83,18 @@ func TestHostileNames(t *testing.T) {
 }
 
 func TestAddresses(t *testing.T) {
-	t.Parallel()
-	for _, to := range []string{
-		"a@b.example", "o'neil+tag@example.com", "zoë@example.com", "ζωή@παράδειγμα.example",
-		strings.Repeat("x", 64) + "@" + strings.Repeat("y.", 90) + "example",
-	} {
-		checkMessage(t, to, "Tea", "Your card: Tea")
-		run(t, nil, func(f *fixture) {
+	run(t, nil, func(f *fixture) {
+		for _, to := range []string{
+			"a@b.example", "o'neil+tag@example.com", "zoë@example.com", "ζωή@παράδειγμα.example",
+			strings.Repeat("x", 64) + "@" + strings.Repeat("y.", 90) + "example",
+		} {
+			checkMessage(t, to, "Tea", "Your card: Tea")
 			f.issue(to)
 			if m := f.nextMessage(); m.To != to || m.UTF8 == isASCII(to) {
 				t.Errorf("%s: sent to %s, SMTPUTF8 %t", to, m.To, m.UTF8)
 			}
-		})
-	}
+		}
+	})
 }
 
 func TestMessageID(t *testing.T) {
