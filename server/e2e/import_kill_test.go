@@ -143,11 +143,11 @@ func undoTrial(t *testing.T, n int) trial {
 // finishes it, or a server that is started, with the export of an import that was not killed.
 func TestCardImportSurvivesKills(t *testing.T) {
 	t.Parallel()
-	killAtRandom(t, importTrial(t, 700))
+	killAtRandom(t, importTrial(t, 250))
 }
 
 // TestImportUndoSurvivesKills does the same with the command that undoes an import.
 func TestImportUndoSurvivesKills(t *testing.T) {
 	t.Parallel()
-	killAtRandom(t, undoTrial(t, 700))
+	killAtRandom(t, undoTrial(t, 250))
 }

@@ -21,7 +21,7 @@ type killer func(args ...string) (whole bool)
 // returns what the kill left. Rounds are counted from 0.
 type trial func(round int, kill killer) (left string)
 
-// killAtRandom kills the command of a trial at random moments.
+// killAtRandom kills the command of a trial at random moments, one in each of as many equal parts of its time as there are kills.
 func killAtRandom(t *testing.T, try trial) {
 	t.Helper()
 	const seed = 20261127
@@ -32,7 +32,8 @@ func killAtRandom(t *testing.T, try trial) {
 		state := try(round, func(args ...string) (whole bool) {
 			d, begin := usual, time.Now()
 			if round > 0 {
-				d = time.Duration(chance.Int64N(int64(usual) * 5 / 4))
+				part := int64(usual) * 5 / 4 / int64(*killsFlag)
+				d = time.Duration(part*int64(round-1) + chance.Int64N(part))
 			}
 			if whole = killAfter(t, d, args...); whole {
 				usual = time.Since(begin) // the machine may have been slower before

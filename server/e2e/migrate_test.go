@@ -139,7 +139,7 @@ func TestMigrateSurvivesKills(t *testing.T) {
 	chance := rand.New(rand.NewPCG(20261124, 1))
 	source := newOlder(t)
 	sqlExec(t, source, `INSERT INTO audit (shop_id, actor_type, action, target_kind, target_id, detail, created_at)
-		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<40000)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<10000)
 		SELECT 1, 'system', 'card.noted', 4, 1, json_object('note', printf('%.100c', 'x')), 1700000000000 FROM n`)
 	usual := duration(t, "migrate", "--db", copyFile(t, source))
 	killed, db := 0, copyFile(t, source)
@@ -164,7 +164,7 @@ func TestMigrateSurvivesKills(t *testing.T) {
 			}
 		}
 		version := query(t, db, "PRAGMA user_version")[0]
-		if n := query(t, db, "SELECT count(*) FROM audit WHERE action='card.noted'"); n[0] != "40000" || version == newSchema &&
+		if n := query(t, db, "SELECT count(*) FROM audit WHERE action='card.noted'"); n[0] != "10000" || version == newSchema &&
 			missing != nil || version == olderSchema && whole {
 			t.Fatalf("round %d: schema %s with %s rows, the copy is missing: %v", round, version, n[0], missing)
 		}

@@ -195,7 +195,7 @@ func (l *leavingShop) deletionTrial(t *testing.T) trial {
 // exports are those of before, and the new file has all cards.
 func TestSplitSurvivesKills(t *testing.T) {
 	t.Parallel()
-	killAtRandom(t, newLeavingShop(t, 20000).splitTrial(t))
+	killAtRandom(t, newLeavingShop(t, 4000).splitTrial(t))
 }
 
 // TestSplitAbortSurvivesKills kills the command that aborts a move at random moments.

@@ -35,7 +35,7 @@ type answered struct {
 // every write whose commit is before that place and nothing of later ones.
 func TestWALCutAnywhere(t *testing.T) {
 	t.Parallel()
-	c := newKilledFile(t, 6)
+	c := newKilledFile(t, 3)
 	frames := (len(c.wal) - walHeader) / (frameHeader + pageSize)
 	if len(c.commits) < len(c.answers) || frames < 3*len(c.answers) {
 		t.Fatalf("%d frames with %d commits for %d answers", frames, len(c.commits), len(c.answers))
