@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -27,9 +28,26 @@ type file struct {
 func init() { copied = func() {} }
 
 func newFile(t *testing.T) *file {
+	t.Helper()
+	return fileOf(t, "shop create --name 'Bar Lux'")
+}
+
+// made are the files of fileOf, by their commands.
+var made = map[string][]byte{}
+
+// fileOf returns a file that commands have made. Later tests get a copy of what the first one made.
+func fileOf(t *testing.T, commands ...string) *file {
+	t.Helper()
 	f := &file{t, filepath.Join(t.TempDir(), "shop.db")}
 	t.Setenv("PUNCHCARD_PUBLIC_URL", "https://cards.example.com")
-	f.run("shop create --name 'Bar Lux'")
+	all := strings.Join(commands, "\n")
+	if made[all] == nil {
+		for _, command := range commands {
+			f.run(command)
+		}
+		made[all] = require.Must(os.ReadFile(f.db))
+	}
+	noError(t, os.WriteFile(f.db, made[all], 0o600))
 	return f
 }
 

@@ -111,10 +111,8 @@ func TestAttackEndlessQuery(t *testing.T) {
 
 	path = copyFile(t, sound)
 	endless(t, path, "shops")
-	for _, quick := range []bool{true, false} {
-		if findings, err := (&Check{File: File{DB: path}, Quick: quick}).findings(); err == nil && len(findings) == 0 {
-			t.Errorf("check, quick %t, finds nothing", quick)
-		}
+	if findings, err := (&Check{File: File{DB: path}, Quick: true}).findings(); err == nil && len(findings) == 0 {
+		t.Error("check finds nothing")
 	}
 	created := filepath.Join(t.TempDir(), "new.db")
 	refuses(t, nil, []string{"restore", path, "--db", created}, path, "damaged")

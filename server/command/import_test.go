@@ -18,12 +18,14 @@ import (
 
 // importFile is a file with a stamp program and a prepaid one.
 func importFile(t *testing.T) *file {
-	f := newFile(t)
-	f.run("shop update --country-code IT --timezone Europe/Rome")
-	f.run("program create --name Coffee --type standard --total-stamps 10 --prize 5=Cookie --prize 10=Coffee" +
-		" --repeat-after-reset --icon-key coffee")
-	f.run("program create --name Wallet --type prepaid --initial-balance-cents 500")
-	return f
+	t.Helper()
+	return fileOf(t,
+		"shop create --name 'Bar Lux'",
+		"shop update --country-code IT --timezone Europe/Rome",
+		"program create --name Coffee --type standard --total-stamps 10 --prize 5=Cookie --prize 10=Coffee"+
+			" --repeat-after-reset --icon-key coffee",
+		"program create --name Wallet --type prepaid --initial-balance-cents 500",
+	)
 }
 
 // write writes a file beside the database and returns its path.
