@@ -10,7 +10,7 @@ import (
 )
 
 // seedSize is the number of cards of the large seed.
-var seedSize = 1000
+const seedSize = 200
 
 // largeSeed returns a seed of seedSize cards with ten activities each.
 func largeSeed() string {

@@ -190,9 +190,8 @@ func TestSameAgain(t *testing.T) {
 		s := readSeed(t, name)
 		first, r1 := apply(t, s)
 		second, r2 := apply(t, s)
-		third, _ := apply(t, readSeed(t, name))
 		a := dump(t, first)
-		if a != dump(t, second) || a != dump(t, third) || fmt.Sprint(r1) != fmt.Sprint(r2) {
+		if a != dump(t, second) || fmt.Sprint(r1) != fmt.Sprint(r2) {
 			t.Errorf("%s: two stores with the same seed differ", name)
 		}
 		if strings.Count(a, "\n") < 200 {
