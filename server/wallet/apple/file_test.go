@@ -122,8 +122,11 @@ func stampPass() Pass {
 	}
 }
 
+// drawn keeps the pictures of the tests, which are slow to draw.
+var drawn Cache
+
 func (l Look) pictures(t testing.TB) Files {
-	return require.Must(new(Cache).Pictures(l, readLogo))
+	return require.Must(drawn.Pictures(l, readLogo))
 }
 
 // TestFile checks that a phone takes a pass and shows what is in it, in each language.
