@@ -191,22 +191,14 @@ func (l *leavingShop) deletionTrial(t *testing.T) trial {
 	}
 }
 
-// TestSplitSurvivesKills kills the command that moves a shop at random moments. No file is damaged, the
-// exports are those of before, and the new file has all cards.
-func TestSplitSurvivesKills(t *testing.T) {
+// TestLeavingShopSurvivesKills kills the commands that move a shop, open it again and delete it, at random moments.
+func TestLeavingShopSurvivesKills(t *testing.T) {
 	t.Parallel()
-	killAtRandom(t, newLeavingShop(t, 4000).splitTrial(t))
-}
-
-// TestSplitAbortSurvivesKills kills the command that aborts a move at random moments.
-func TestSplitAbortSurvivesKills(t *testing.T) {
-	t.Parallel()
-	killAtRandom(t, newLeavingShop(t, 200).abortTrial(t))
-}
-
-// TestShopDeletionSurvivesKills kills the command that deletes a shop at random moments: all of the shop is
-// there, or nothing can be reached.
-func TestShopDeletionSurvivesKills(t *testing.T) {
-	t.Parallel()
-	killAtRandom(t, newLeavingShop(t, 200).deletionTrial(t))
+	l := newLeavingShop(t, 2000)
+	for name, try := range map[string]func(*testing.T) trial{"split": l.splitTrial, "abort": l.abortTrial, "deletion": l.deletionTrial} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			killAtRandom(t, try(t))
+		})
+	}
 }
