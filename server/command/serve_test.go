@@ -135,7 +135,7 @@ func TestBadLimitsStopTheStart(t *testing.T) {
 		for _, v := range values {
 			refuses(t, nil, append(serve, "--"+f.Name+"="+v), "--"+f.Name, f.Envs[0])
 		}
-		refuses(t, []string{f.Envs[0] + "=" + values[1]}, serve, "--"+f.Name, f.Envs[0])
+		refuses(t, []string{f.Envs[0] + "=" + values[0]}, serve, "--"+f.Name, f.Envs[0])
 	}
 	if found, _ := os.ReadDir(dir); len(found) != 0 {
 		t.Errorf("the refused starts left %v", found)

@@ -143,7 +143,7 @@ func undoTrial(t *testing.T, n int) trial {
 // finishes it, or a server that is started, with the export of an import that was not killed.
 func TestCardImportSurvivesKills(t *testing.T) {
 	t.Parallel()
-	killAtRandom(t, importTrial(t, 250))
+	killAtRandom(t, importTrial(t, 500))
 }
 
 // TestImportUndoSurvivesKills does the same with the command that undoes an import.
