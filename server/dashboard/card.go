@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"html/template"
 	"net/url"
-	"slices"
 	"strings"
 
 	"punchcard/server/kernel"
@@ -53,30 +52,19 @@ func cardPath(id string) string { return "/dashboard/card/" + id }
 type cardPage struct {
 	web.Frame
 	store.CardOverview
+	Form      *web.Form
+	Contact   store.HolderContact
 	Path      string
 	State     web.Badge
-	Sub       string
-	Actions   []web.Action // at the top
-	More      []cardAction // with their consequences
 	Progress  []cardProgress
-	Balance   string // of a prepaid card
-	Facts     []web.Fact
+	Where     string // the locations where it works
 	QR        template.HTML
 	ShortCode string
-	LinkText  string
-	LinkForms []web.Action
-	NoMail    bool // the link cannot be mailed, since the server sends no mail
+	Mails     bool // the server sends mail
 	Ledger    []ledgerRow
 	Pager     web.Pager
-	MayUndo   bool // reverse rows
 	Activity  []web.Event
 	Older     string // path of older activity
-}
-
-// cardAction is something that can be done with a card, and what comes of it.
-type cardAction struct {
-	web.Action
-	Text string
 }
 
 // findCard returns the card of the path, as far as people see it.
@@ -88,26 +76,24 @@ func showCard(v *visit, f *web.Form) error {
 	if err != nil {
 		return err
 	}
-	frame := v.named(v.holder(o.Card), cardsPath)
-	frame.Problem = f.Problem
 	p := cardPage{
-		Frame:        frame,
+		Frame:        v.named(v.holder(o.Card), cardsPath),
 		CardOverview: o,
+		Form:         f,
 		Path:         cardPath(o.Card.ID),
 		State:        v.statusBadge(o.Card.Status),
-		MayUndo:      v.allows(kernel.Manager),
+		Progress:     v.cardProgress(o),
+		Where:        v.T("At every location"),
+		Mails:        v.Mails,
 	}
-	p.Sub = v.T("{0}, issued on {1}", o.Card.ProgramName, v.Date(o.Chain[0].CreatedAt.Std()))
-	p.Progress = v.cardProgress(o)
-	if o.Card.CurrentValue.Valid {
-		p.Balance = v.money(o.Card.CurrentValue.V)
+	p.Problem = f.Problem
+	if !o.Card.AllLocations {
+		names := each(o.Card.Locations, func(l store.NamedLocation) string { return l.Name })
+		p.Where = cmp.Or(strings.Join(names, ", "), "–")
 	}
-	p.Facts = v.cardFacts(o)
-	if err := v.addContact(&p); err != nil {
+	if p.Contact, err = getContact(v); err != nil {
 		return err
 	}
-	v.addCardLinks(&p)
-	v.addCardActions(&p)
 	if o.Code.Valid {
 		svg, err := qr.SVG(o.Code.V)
 		if err != nil {
@@ -162,127 +148,6 @@ func (v *visit) cardProgress(o store.CardOverview) (list []cardProgress) {
 		add(v.T("Earlier card"), c.CardDetail, c.Prizes)
 	}
 	return list
-}
-
-// sourceNames say how cards were made.
-var sourceNames = map[string]web.Text{
-	store.SourceAPI:           "In the dashboard or by API",
-	store.SourceCounter:       "At a till",
-	store.SourceWebEnrollment: "By the holder",
-	store.SourceImport:        "By an import",
-}
-
-func (v *visit) cardFacts(o store.CardOverview) []web.Fact {
-	c := o.Card
-	text := func(n store.Null[string]) string { return cmp.Or(n.V, "–") }
-	installed := v.T("Not yet")
-	if c.InstalledAt.Valid {
-		installed = v.Date(c.InstalledAt.V.Std())
-	}
-	places := v.T("At every location")
-	if !c.AllLocations {
-		names := each(c.Locations, func(l store.NamedLocation) string { return l.Name })
-		places = cmp.Or(strings.Join(names, ", "), "–")
-	}
-	facts := []web.Fact{
-		v.fact("Name", text(c.HolderName)),
-		v.fact("Email", breakable(text(c.HolderEmail))),
-		v.fact("Reference", text(c.ExternalRef)),
-		v.fact("Expires", v.dateTime(c.ExpiresAt)),
-		v.fact("Works", places),
-		v.fact("Issued", v.T(cmp.Or(sourceNames[o.Source], sourceNames[store.SourceAPI]))),
-		v.fact("On a phone since", installed, platformNames[o.Platform.V]),
-	}
-	if o.Phones > 0 {
-		facts = append(facts, v.fact("Apple Wallet", v.T("On {0} phone|On {0} phones", o.Phones)))
-	}
-	if o.GooglePhones > 0 {
-		facts = append(facts, v.fact("Google Wallet", v.T("On {0} phone|On {0} phones", o.GooglePhones)))
-	}
-	if o.Browsers > 0 {
-		facts = append(facts, v.fact("Notices", v.T("In {0} browser|In {0} browsers", o.Browsers)))
-	}
-	return append(facts, v.fact("Id", codeOf(c.ID)))
-}
-
-// codeOf returns an id in the type of code.
-func codeOf(id string) template.HTML {
-	return template.HTML("<code>" + template.HTMLEscapeString(id) + "</code>")
-}
-
-// breakable returns an email that is broken after its @ if it is long.
-func breakable(email string) template.HTML {
-	return template.HTML(strings.Replace(template.HTMLEscapeString(email), "@", "@<wbr>", 1))
-}
-
-// platformNames are the wallets.
-var platformNames = map[string]string{"apple": "Apple Wallet", "google": "Google Wallet"}
-
-// addCardLinks adds what is known of the link of a card, and what can be done with it.
-func (v *visit) addCardLinks(p *cardPage) {
-	c := p.Card
-	switch {
-	case p.MailDueAt.Valid:
-		p.LinkText = v.T("A mail with the link is about to be sent.")
-	case c.InstalledAt.Valid:
-		p.LinkText = v.T("The card is on a phone. To move it to another one, reissue it.")
-	case p.InstallLinkExpiresAt.Valid && len(p.MailedAt) > 0:
-		p.LinkText = v.T(
-			"A link was mailed on {0}. It can be opened until {1}.",
-			v.DateTime(p.MailedAt[0].Std()),
-			v.Date(p.InstallLinkExpiresAt.V.Std()),
-		)
-	case p.InstallLinkExpiresAt.Valid:
-		p.LinkText = v.T(
-			"The holder has a link, which can be opened until {0}. It was shown when it was made; a new one replaces it.",
-			v.Date(p.InstallLinkExpiresAt.V.Std()),
-		)
-	default:
-		p.LinkText = v.T("There is no link that the holder can open.")
-	}
-	open := slices.Contains([]string{store.StatusActive, store.StatusInvited}, c.Status)
-	if !v.allows(kernel.Manager) || c.InstalledAt.Valid || !open {
-		return
-	}
-	p.LinkForms = append(p.LinkForms, v.link("New link", p.Path+"/link", "qr", ""))
-	p.NoMail = c.HolderEmail.Valid && !v.Mails
-	if c.HolderEmail.Valid && v.Mails {
-		p.LinkForms = append(p.LinkForms, v.link("Mail a link", p.Path+"/mail", "mail", ""))
-	}
-}
-
-// addCardActions adds what the person can do with a card in its state.
-func (v *visit) addCardActions(p *cardPage) {
-	add := func(label web.Text, path, icon string, text web.Text) {
-		p.More = append(p.More, cardAction{v.link(label, p.Path+path, icon, ""), v.T(text)})
-	}
-	add("Customer", "/customer", "people", "All cards with the same email or phone number.")
-	if v.allows(kernel.Manager) && p.Card.Status != store.StatusArchived {
-		p.Actions = []web.Action{v.link("Edit", p.Path+"/edit", "edit", ""), v.link("Contact", p.Path+"/contact", "user", "")}
-		add("Reissue", "/reissue", "refresh",
-			"For a lost phone or card: a new code and link. Codes of earlier cards end; stamps and balance stay.")
-		switch p.Card.Status {
-		case store.StatusLocked:
-			p.Actions = append(p.Actions, v.button("Unlock", p.Path+"/unlock", "unlock", "primary"))
-		case store.StatusActive, store.StatusInvited:
-			add("Lock", "/lock", "lock", "The card cannot be used until you unlock it.")
-		}
-		if p.Card.CurrentValue.Valid || store.CollectsStamps(p.Card.ProgramType) {
-			add("Adjust", "/adjust", "edit", "Give or take stamps or money, for a reason.")
-		}
-		if p.Phones+p.GooglePhones+p.Browsers > 0 {
-			p.More = append(p.More, cardAction{v.button("Send a test push", p.Path+"/test-push", "send", ""),
-				v.T("Browsers show a notice that says it is a test. Phones look for changes and show nothing.")})
-		}
-		add("Merge", "/merge", "copy", "If the person has another card of this program: what is on it moves here.")
-		add("Archive", "/archive", "backup", "The card ends. Its history stays.")
-	}
-	if v.allows(kernel.Owner) {
-		add("Download the data", "/export", "download", "All that is stored about the holder, as a file.")
-	}
-	if v.allows(kernel.Manager) {
-		add("Erase the person", "/erase", "trash", "Deletes all data about the person for good.")
-	}
 }
 
 func askLock(v *visit, o store.CardOverview) web.ConfirmPage {

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 
 	"punchcard/server/operation"
@@ -40,26 +39,4 @@ func showContact(v *visit, c store.HolderContact, f *web.Form) error {
 	p := v.cardForm("Phone, birthday and note", f)
 	p.Card = card
 	return v.render("card_contact", p)
-}
-
-// addContact adds what is known about the holder beside the card, after the name and the email.
-func (v *visit) addContact(p *cardPage) error {
-	c, err := getContact(v)
-	if err != nil {
-		return err
-	}
-	var facts []web.Fact
-	add := func(label web.Text, text string) {
-		if text != "" {
-			facts = append(facts, v.fact(label, text))
-		}
-	}
-	add("Phone number", c.Phone.V)
-	add("Birthday", c.Birthday.V)
-	add("Note", c.Note.V)
-	add("Codes of earlier cards", strings.Join(c.Codes, ", "))
-	add("Customer since", c.MemberSince.V)
-	const afterEmail = 2
-	p.Facts = slices.Insert(p.Facts, afterEmail, facts...)
-	return nil
 }

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"slices"
 
+	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -28,7 +29,8 @@ func (v *visit) addLedger(p *cardPage) error {
 	p.Pager = pager
 	for _, e := range rows {
 		row := v.ledgerRow(e, p.Prizes)
-		row.MayUndo = p.MayUndo && p.Card.Status != store.StatusArchived && !e.ReversedAt.Valid && slices.Contains(store.Reversible, e.Type)
+		row.MayUndo = v.allows(kernel.Manager) && p.Card.Status != store.StatusArchived && !e.ReversedAt.Valid &&
+			slices.Contains(store.Reversible, e.Type)
 		p.Ledger = append(p.Ledger, row)
 	}
 	return nil

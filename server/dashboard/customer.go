@@ -1,12 +1,10 @@
 package dashboard
 
 import (
-	"cmp"
 	"net/url"
 	"slices"
 	"strings"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -31,21 +29,15 @@ const customerAt = cardAt + "/customer"
 // customerCardsPage is the page of a customer.
 type customerCardsPage struct {
 	web.Frame
-	Path   string
-	Back   string
-	Cards  []customerCard
-	More   bool
-	Export bool // the person may download the data
-	Erase  bool
+	Path  string // of the card itself, which is the first one
+	Cards []customerCard
+	More  bool
 }
 
 // customerCard is a card of a customer as people read it.
 type customerCard struct {
 	store.CustomerCard
-	Row     cardRow
-	Reasons []web.Badge
-	Facts   []web.Fact
-	Merge   string // path of the page that merges it into the card itself; empty: it cannot be
+	Row cardRow
 }
 
 func showCustomer(v *visit, problem string) error {
@@ -55,66 +47,13 @@ func showCustomer(v *visit, problem string) error {
 	}
 	own := c.Cards[0]
 	p := customerCardsPage{
-		Frame:  v.named(v.cardName(own.HolderName.V, own.HolderEmail.V, own.Contact.Phone.V, own.ExternalRef.V), cardsPath),
-		Path:   cardPath(v.id()) + "/customer",
-		Back:   cardPath(v.id()),
-		More:   c.More,
-		Export: v.allows(kernel.Owner),
-		Erase:  v.allows(kernel.Manager),
+		Frame: v.named(v.cardName(own.HolderName.V, own.HolderEmail.V, own.Contact.Phone.V, own.ExternalRef.V), cardsPath),
+		Path:  cardPath(v.id()),
+		Cards: each(c.Cards, func(card store.CustomerCard) customerCard { return customerCard{card, v.cardRow(card.FoundCard)} }),
+		More:  c.More,
 	}
 	p.Problem = problem
-	for _, card := range c.Cards {
-		shown := customerCard{CustomerCard: card, Row: v.cardRow(card.FoundCard), Reasons: each(card.Shares, v.shared),
-			Facts: v.customerFacts(card)}
-		if card.ID != own.ID && card.ProgramID == own.ProgramID && v.allows(kernel.Manager) && card.Status != store.StatusArchived &&
-			own.Status != store.StatusArchived {
-			shown.Merge = p.Back + "/merge/" + card.ID
-		}
-		p.Cards = append(p.Cards, shown)
-	}
 	return v.render("customer", p)
-}
-
-// shared says what a card has in common with the one whose page shows it.
-func (v *visit) shared(what string) web.Badge {
-	if what == store.SharesPhone {
-		return v.badge("Same phone number", "info")
-	}
-	return v.badge("Same email", "info")
-}
-
-// customerFacts returns what is known about the holder of a card and its use. Viewers see addresses and phone
-// numbers masked, and no notes.
-func (v *visit) customerFacts(c store.CustomerCard) (facts []web.Fact) {
-	add := func(label web.Text, text string) {
-		if text != "" {
-			facts = append(facts, v.fact(label, text))
-		}
-	}
-	day := func(t store.Null[store.Time]) string {
-		if !t.Valid {
-			return ""
-		}
-		return v.Date(t.V.Std())
-	}
-	add("Name", c.HolderName.V)
-	if c.HolderEmail.Valid {
-		facts = append(facts, v.fact("Email", breakable(c.HolderEmail.V)))
-	}
-	add("Phone number", c.Contact.Phone.V)
-	add("Birthday", c.Contact.Birthday.V)
-	add("Reference", c.ExternalRef.V)
-	add("Codes of earlier cards", strings.Join(c.Contact.Codes, ", "))
-	add("Prizes waiting", strings.Join(each(c.PrizesDue, func(z store.DuePrize) string { return z.Name }), ", "))
-	add("Days with a visit", v.Number(c.Visits))
-	add("First visit", day(c.FirstVisitAt))
-	add("Last visit", cmp.Or(day(c.LastVisitAt), v.T("Never")))
-	add("Customer since", c.Contact.MemberSince.V)
-	add("Note", c.Contact.Note.V)
-	if c.Consent != nil {
-		add("Agreed to", v.T("Version {0}, on {1}", c.Consent.Version, v.Date(c.Consent.At.Std())))
-	}
-	return facts
 }
 
 // chosenCards returns the cards that are ticked.

@@ -184,11 +184,6 @@ func (v *visit) danger(section string, title, text, button web.Text, args ...any
 	return c
 }
 
-// fact returns a row of facts.
-func (v *visit) fact(label web.Text, value any, hint ...string) web.Fact {
-	return web.Fact{Label: v.T(label), Value: value, Hint: strings.Join(hint, "")}
-}
-
 // badge returns a short state.
 func (v *visit) badge(label web.Text, tone string) web.Badge {
 	return web.Badge{Label: v.T(label), Tone: tone}

@@ -56,6 +56,8 @@ func funcs(printer func() *Printer) template.FuncMap {
 		"change":    func(now, before int64) Change { return printer().ChangeOf(now, before) },
 		"keyfield":  func() string { return KeyField },
 		"initials":  initials,
+		"join":      strings.Join,
+		"breakable": breakable,
 	}
 }
 
@@ -140,6 +142,11 @@ func initials(name string) string {
 		}
 	}
 	return strings.ToUpper(string(out))
+}
+
+// breakable returns an email that is broken after its @ if it is long.
+func breakable(email string) template.HTML {
+	return template.HTML(strings.Replace(template.HTMLEscapeString(email), "@", "@<wbr>", 1))
 }
 
 // noteIcon returns the icon of a note by its tone, or the icon that it names itself.
