@@ -26,25 +26,21 @@ var cardListPages = []binding{
 // cardsPage is the list of cards.
 type cardsPage struct {
 	web.Frame
-	Actions  []web.Action
-	Filter   *web.Form
-	Programs []web.Option
-	Statuses []web.Option
-	Seen     []web.Option
-	Sorts    []web.Option
-	Birthday bool // the person may filter by birthdays
-	Filtered bool
-	Searched bool   // by a text
-	Total    string // how many cards pass the filter; empty: they are not counted
-	Choose   bool   // the person may change many cards at once
-	Export   bool
-	Hidden   []web.Option // the filter, for the form that chooses cards
-	Changes  []web.Option
-	Form     *web.Form // of what to change
-	Cards    []cardRow
-	Pager    web.Pager
-	Now      time.Time
-	Empty    web.Action // what to do if there is no card yet
+	Filter    *web.Form
+	Programs  []web.Option
+	Statuses  []web.Option
+	Seen      []web.Option
+	Filtered  bool
+	Searched  bool         // by a text
+	Total     string       // how many cards pass the filter; empty: they are not counted
+	Export    string       // path of the export of the filter
+	Hidden    []web.Option // the filter, for the form that chooses cards
+	Changes   []web.Option
+	Form      *web.Form // of what to change
+	Cards     []cardRow
+	Pager     web.Pager
+	Now       time.Time
+	Published bool // cards can be issued
 }
 
 // cardRow is a card in the list.
@@ -58,44 +54,43 @@ type cardRow struct {
 
 func showCards(v *visit) error {
 	q := v.r.URL.Query()
-	p := cardsPage{Frame: v.frame("Cards", cardsPath), Filter: v.filter(q), Now: v.now().Std()}
-	p.Filtered = len(nonEmpty(q, append([]string{"q", "sort"}, exportFilters...)...)) > 0
-	p.Searched = strings.TrimSpace(q.Get("q")) != ""
-	p.Birthday = v.allows(kernel.Manager)
-	cards, pager, err := list[store.FoundCard](v, operation.SearchCards, v.searchFields(q), p.Filter)
+	p := cardsPage{
+		Frame:    v.frame("Cards", cardsPath),
+		Filter:   v.filter(q),
+		Statuses: v.statusOptions(),
+		Seen:     v.seenOptions(),
+		Filtered: len(nonEmpty(q, append([]string{"q", "sort"}, exportFilters...)...)) > 0,
+		Searched: strings.TrimSpace(q.Get("q")) != "",
+		Export:   cardsPath + ".csv",
+		Hidden:   hiddenFilter(q),
+		Changes:  v.changeOptions(),
+		Form:     v.newForm(nil),
+		Now:      v.now().Std(),
+	}
+	if filter := nonEmpty(q, exportFilters...); len(filter) > 0 {
+		p.Export += "?" + filter.Encode()
+	}
+	fields := v.searchFields(q)
+	cards, pager, err := list[store.FoundCard](v, operation.SearchCards, fields, p.Filter)
 	if err != nil {
 		return err
 	}
-	p.Pager = pager
-	if err := v.addChoice(&p, q); err != nil {
-		return err
+	p.Cards, p.Pager = each(cards, v.cardRow), pager
+	if !p.Searched && len(p.Filter.Errors) == 0 {
+		fields.Del("cursor")
+		total, err := read[store.Total](v, operation.CountCards, queryInput{v, fields})
+		if err != nil {
+			return err
+		}
+		p.Total = v.cardTotal(total)
 	}
-	p.Cards = each(cards, v.cardRow)
 	programs, err := v.programs()
 	if err != nil {
 		return err
 	}
 	p.Programs = v.programFilter(programs)
-	p.Statuses = v.statusOptions()
-	p.Seen = v.seenOptions()
-	p.Sorts = v.sortOptions()
-	published := slices.ContainsFunc(programs, func(p store.Program) bool { return p.Active })
-	p.Actions, p.Empty = v.cardsActions(q, published)
+	p.Published = slices.ContainsFunc(programs, func(p store.Program) bool { return p.Active })
 	return v.render("cards", p)
-}
-
-// addChoice adds how many cards there are, and what chooses some or all of them.
-func (v *visit) addChoice(p *cardsPage, q url.Values) error {
-	p.Choose, p.Export = v.allows(kernel.Manager), v.allows(kernel.Owner)
-	p.Changes, p.Form, p.Hidden = v.changeOptions(), v.newForm(nil), hiddenFilter(q)
-	if p.Searched || len(p.Filter.Errors) > 0 {
-		return nil
-	}
-	fields := v.searchFields(q)
-	fields.Del("cursor")
-	total, err := read[store.Total](v, operation.CountCards, queryInput{v, fields})
-	p.Total = v.cardTotal(total)
-	return err
 }
 
 // hiddenFilter returns the inputs with the filter of the list for another form.
@@ -114,37 +109,6 @@ func (v *visit) cardTotal(t store.Total) string {
 		return v.T("More than {0} card|More than {0} cards", t.N)
 	}
 	return v.T("{0} card in total|{0} cards in total", t.N)
-}
-
-// sortOptions are the orders of the list.
-func (v *visit) sortOptions() []web.Option {
-	return []web.Option{
-		v.option("", "Newest first"),
-		v.option(store.SortLastVisit, "Last visit first"),
-		v.option(store.SortStamps, "Most stamps first"),
-		v.option(store.SortBalance, "Highest balance first"),
-	}
-}
-
-// cardsActions returns what can be done with cards, and what to do where there is none.
-func (v *visit) cardsActions(q url.Values, published bool) (actions []web.Action, empty web.Action) {
-	if v.allows(kernel.Owner) {
-		path := "/dashboard/cards.csv"
-		if filter := nonEmpty(q, exportFilters...); len(filter) > 0 {
-			path += "?" + filter.Encode()
-		}
-		actions = append(actions, v.link("Export", path, "download", ""))
-	}
-	if !v.allows(kernel.Manager) {
-		return actions, empty
-	}
-	actions = append(actions, v.link("Changes", runsPath, "activity", ""))
-	if !published {
-		return actions, v.link("Programs", "/dashboard/programs", "", "primary")
-	}
-	issue := v.link("Issue a card", "/dashboard/new/card", "plus", "primary")
-	return append(actions, v.link("Import", importsPath, "upload", ""),
-		v.link("Print cards", "/dashboard/print/cards", "print", ""), issue), issue
 }
 
 // faultyFilter adds what is wrong with a filter to its form. It reports false if the error
