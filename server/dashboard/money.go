@@ -32,7 +32,6 @@ type moneyPage struct {
 	Months    []web.Option
 	Failed    bool // the month is not valid, so there is no report
 	Report    store.MoneyReport
-	Tiles     []tile
 	Days      []moneyRow
 	Locations []moneyRow
 	Download  string
@@ -40,15 +39,12 @@ type moneyPage struct {
 
 // moneyRow is a day or a location.
 type moneyRow struct {
-	Name    string
-	Amounts []string // of moneyColumns
+	Name string
+	store.MoneySums
 }
 
 // moneyMonths is how many months the page offers. Others are given in its address.
 const moneyMonths = 36
-
-// moneyColumns are the headings of the amounts of a day and a location.
-var moneyColumns = []web.Text{"Outstanding before", "Sold", "Spent", "Adjusted", "Outstanding after", "Expired"}
 
 func showMoney(v *visit) error {
 	p := moneyPage{
@@ -71,18 +67,13 @@ func showMoney(v *visit) error {
 		return v.render("statistics_money", p)
 	}
 	p.Download = moneyPath + ".csv?" + url.Values{"month": {p.Report.Month}}.Encode()
-	for i, amount := range v.amounts(p.Report.Total) {
-		p.Tiles = append(p.Tiles, v.tile(moneyColumns[i], amount))
-	}
-	p.Days = each(p.Report.Days, func(d store.MoneyDay) moneyRow {
-		return moneyRow{v.day(d.Date), v.amounts(d.MoneySums)}
-	})
+	p.Days = each(p.Report.Days, func(d store.MoneyDay) moneyRow { return moneyRow{v.Day(d.Date), d.MoneySums} })
 	for _, l := range p.Report.Locations {
 		name := v.locationName(l.LocationName.V)
 		if !l.LocationID.Valid {
 			name = v.T("At no location")
 		}
-		p.Locations = append(p.Locations, moneyRow{name, v.amounts(l.MoneySums)})
+		p.Locations = append(p.Locations, moneyRow{name, l.MoneySums})
 	}
 	return v.render("statistics_money", p)
 }
@@ -91,14 +82,6 @@ func showMoney(v *visit) error {
 func (v *visit) moneyReport(filter *web.Form) (store.MoneyReport, error) {
 	return read[store.MoneyReport](v, operation.GetMoneyReport, v.with(store.MoneyQuery{Month: given(filter, "month")}))
 }
-
-// amounts returns the amounts of moneyColumns.
-func (v *visit) amounts(s store.MoneySums) []string {
-	return each(s.Amounts(), v.money)
-}
-
-// Columns returns the headings of the amounts.
-func (p moneyPage) Columns() []string { return each(p.Tiles, func(t tile) string { return t.Label }) }
 
 // HasMoney reports whether there was any money.
 func (p moneyPage) HasMoney() bool { return p.Report.Total != store.MoneySums{} }

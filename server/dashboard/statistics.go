@@ -187,10 +187,7 @@ func (v *visit) period(q store.PeriodQuery) (store.PeriodReport, error) {
 
 // dayAt returns the beginning of a day in UTC, in which days have 24 hours.
 func dayAt(date string) time.Time {
-	t, err := time.Parse(time.DateOnly, date)
-	if err != nil {
-		return time.Time{}
-	}
+	t, _ := time.Parse(time.DateOnly, date) // a faulty one is the zero time
 	return t
 }
 
@@ -200,7 +197,7 @@ func (v *visit) calendar() *web.Printer { return v.In(time.UTC) }
 // span returns a period in words.
 func (v *visit) span(p store.PeriodReport) string {
 	if p.From == p.To {
-		return v.day(p.From)
+		return v.Day(p.From)
 	}
-	return v.T("{0} to {1}", v.day(p.From), v.day(p.To))
+	return v.T("{0} to {1}", v.Day(p.From), v.Day(p.To))
 }

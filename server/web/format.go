@@ -34,6 +34,12 @@ func (p *Printer) at(t any) (time.Time, bool) {
 // Date returns a day, such as 22 Nov 2026.
 func (p *Printer) Date(t time.Time) string { return p.format(t, p.locale.date) }
 
+// Day returns a date of a calendar, such as 2026-11-22, as Date returns a day.
+func (p *Printer) Day(date string) string {
+	t, _ := time.Parse(time.DateOnly, date) // it is valid
+	return p.In(time.UTC).Date(t)
+}
+
 // LongDate returns a day with its weekday, such as Sunday, 22 November 2026.
 func (p *Printer) LongDate(t time.Time) string { return p.format(t, p.locale.longDate) }
 

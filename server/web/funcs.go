@@ -24,6 +24,7 @@ func funcs(printer func() *Printer) template.FuncMap {
 		"t":        func(text string, args ...any) string { return printer().T(text, args...) },
 		"lang":     func() string { return printer().Lang() },
 		"date":     at((*Printer).Date),
+		"day":      func(date string) string { return printer().Day(date) },
 		"longdate": at((*Printer).LongDate),
 		"datetime": at((*Printer).DateTime),
 		"moment":   at((*Printer).Moment),
