@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -40,11 +39,11 @@ func runPath(id string) string { return "/dashboard/run/" + id }
 
 // change is something that can be done with many cards.
 type change struct {
-	action string
-	name   web.Text // of the action
-	button web.Text
-	text   web.Text // what comes of it
-	danger bool
+	Action string
+	Name   web.Text // of the action
+	Button web.Text
+	Text   web.Text // what comes of it
+	Danger bool
 }
 
 var changes = []change{
@@ -61,7 +60,7 @@ var changes = []change{
 // changeOf returns the change of an action; the first one if there is none.
 func changeOf(action string) change {
 	for _, c := range changes {
-		if c.action == action {
+		if c.Action == action {
 			return c
 		}
 	}
@@ -69,17 +68,14 @@ func changeOf(action string) change {
 }
 
 func (v *visit) changeOptions() []web.Option {
-	return each(changes, func(c change) web.Option { return v.option(c.action, c.name) })
+	return each(changes, func(c change) web.Option { return v.option(c.Action, c.Name) })
 }
 
 // changePage asks before many cards are changed.
 type changePage struct {
 	web.Frame
 	Form      *web.Form
-	Action    string
-	Text      string
-	Button    string
-	Danger    bool
+	Change    change
 	Total     string
 	Hidden    []web.Option
 	Locations []web.Option
@@ -93,17 +89,10 @@ func showChange(v *visit, f *web.Form) error {
 	}
 	ids, all := v.chosenCards(), q.Get("all") == "true"
 	c := changeOf(q.Get("action"))
-	p := changePage{
-		Frame:  v.narrow(c.button, cardsPath),
-		Form:   f,
-		Action: c.action,
-		Text:   v.T(c.text),
-		Button: v.T(c.button),
-		Danger: c.danger,
-	}
+	p := changePage{Frame: v.narrow(c.Button, cardsPath), Form: f, Change: c}
 	total := store.Total{N: int64(len(ids))}
 	hide := func(name, value string) { p.Hidden = append(p.Hidden, web.Option{Value: name, Label: value}) }
-	hide("action", c.action)
+	hide("action", c.Action)
 	if all {
 		hide("all", "true")
 		p.Hidden = append(p.Hidden, hiddenFilter(q)...)
@@ -118,7 +107,7 @@ func showChange(v *visit, f *web.Form) error {
 		}
 	}
 	p.Total = v.cardTotal(total)
-	if c.action == store.RunGoodwill {
+	if c.Action == store.RunGoodwill {
 		var err error
 		if p.Locations, err = v.locationOptions(); err != nil {
 			return err
@@ -137,25 +126,12 @@ func runFields(v *visit, form url.Values) url.Values {
 // runRow is a run as people read it.
 type runRow struct {
 	store.CardRun
-	Name  string
-	State web.Badge
-	Of    string // how many cards
+	Name string
+	Of   string // how many cards
 }
 
 func (v *visit) runRow(r store.CardRun) runRow {
-	row := runRow{
-		CardRun: r,
-		Name:    v.T(changeOf(r.Action).name),
-		State:   v.badge("Running", "info"),
-		Of:      v.cardTotal(store.Total{N: r.Total, More: r.More}),
-	}
-	switch r.State {
-	case store.RunDone:
-		row.State = v.badge("Done", "good")
-	case store.RunStopped:
-		row.State = v.badge("Stopped", "warn")
-	}
-	return row
+	return runRow{r, v.T(changeOf(r.Action).Name), v.cardTotal(store.Total{N: r.Total, More: r.More})}
 }
 
 // runsPage is the list of the changes of many cards.
@@ -176,30 +152,19 @@ func showRuns(v *visit, list operation.List[store.CardRun]) error {
 // runPage shows how far a change of many cards is, and what it could not do.
 type runPage struct {
 	web.Frame
+	Form     *web.Form
 	Run      runRow
 	Percent  int64
-	Refusals []runRefusal
-	Stop     *web.Action // nil: it has ended, or the person may not
-	Path     string
-}
-
-// runRefusal is a card that was not changed.
-type runRefusal struct {
-	ID, Name, Text string
+	Refusals []store.RunRefusal // whose messages are sentences
 }
 
 func showRun(v *visit, r store.CardRunReport) error {
-	p := runPage{Frame: v.frame("Change of many cards", cardsPath), Run: v.runRow(r.CardRun), Path: runPath(r.ID)}
-	p.Percent = min(100, 100*(r.Done+r.Refused)/max(1, r.Total))
-	if r.State == store.RunDone {
-		p.Percent = 100
+	p := runPage{v.frame("Change of many cards", cardsPath), v.newForm(nil), v.runRow(r.CardRun), 100, r.Refusals}
+	if r.State != store.RunDone {
+		p.Percent = min(100, 100*(r.Done+r.Refused)/max(1, r.Total))
 	}
-	if r.State == store.RunRunning && v.allows(kernel.Manager) {
-		stop := v.button("Stop", p.Path+"/stop", "", "")
-		p.Stop = &stop
-	}
-	for _, x := range r.Refusals {
-		p.Refusals = append(p.Refusals, runRefusal{x.CardID, v.cardName(x.HolderName.V), v.Refused(x.Message, v.requestID())})
+	for i, x := range r.Refusals {
+		r.Refusals[i].Message = v.Refused(x.Message, v.requestID())
 	}
 	return v.render("card_run", p)
 }

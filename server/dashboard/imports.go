@@ -27,11 +27,10 @@ var importPages = []binding{
 		then:    then(func(v *visit, run store.ImportRun) error { return v.redirect(importPath(run.ID), "") }),
 	}),
 	edit(importAt, findImport, showImport, action{
-		op:     operation.StartImport,
-		fields: func(_ *visit, form url.Values) url.Values { return mapped(form) },
+		op: operation.StartImport,
 		then: then(func(v *visit, r operation.ImportReport) error {
 			if !r.Run.Valid {
-				return v.redirect(importPath(v.id())+"?"+mapped(v.form).Encode(), "")
+				return v.redirect(importPath(v.id())+"?"+ownFields(v.form).Encode(), "")
 			}
 			return v.redirect(importPath(r.Run.V.ID), importBegun)
 		}),
@@ -77,13 +76,7 @@ var importLabels = map[string]web.Text{
 type importsPage struct {
 	web.Frame
 	Form *web.Form
-	Runs []importRow
-}
-
-// importRow is an import in the list.
-type importRow struct {
-	store.ImportRun
-	State web.Badge
+	Runs []store.ImportRun
 }
 
 func showImports(v *visit, f *web.Form) error {
@@ -91,48 +84,32 @@ func showImports(v *visit, f *web.Form) error {
 	if err != nil {
 		return err
 	}
-	return v.render("imports", importsPage{
-		Frame: v.frame("Import cards", cardsPath),
-		Form:  f,
-		Runs:  each(runs.Data, func(r store.ImportRun) importRow { return importRow{r, v.importState(r.State)} }),
-	})
+	return v.render("imports", importsPage{v.frame("Import cards", cardsPath), f, runs.Data})
 }
 
-// importState returns the badge of an import.
-func (v *visit) importState(state string) web.Badge {
-	switch state {
-	case store.ImportUploaded:
-		return v.badge("Not imported yet", "warn")
-	case store.ImportRunning:
-		return v.badge("Running", "info")
-	case store.ImportUndoing:
-		return v.badge("Being undone", "info")
-	case store.ImportUndone:
-		return v.badge("Import undone", "")
-	}
-	return v.badge("Done", "good")
-}
-
-// importPage is an import: the choices before it, how far it is, or what it did.
+// importPage is an import that has begun: how far it is, and what it left out.
 type importPage struct {
 	web.Frame
+	Run   store.ImportRun
+	Notes []store.ImportNote // with the labels of fields and with sentences
+	More  int                // notes that are not listed
+}
+
+// mappingPage are the choices before an import, and what it would do.
+type mappingPage struct {
+	web.Frame
 	Run      store.ImportRun
-	State    web.Badge
 	Form     *web.Form
 	Programs []web.Option
 	Columns  []importColumn
 	Fields   []web.Option
-	Report   operation.ImportReport
-	Checked  bool // the report is there
+	Checked  bool                   // the report is there
+	Report   operation.ImportReport // whose faults are sentences
 	Preview  previewTable
-	Faults   []importFault
-	More     int64 // faulty rows that are not listed
-	Stamps   bool  // the program collects stamps
-	Ready    bool  // there is something to import
-	Tiles    []tile
-	Notes    []importFault
+	More     int  // faults that are not listed
+	Stamps   bool // the program collects stamps
+	Prepaid  bool
 	Mails    bool
-	MayUndo  bool
 }
 
 // importColumn is a column of the file, with its first values.
@@ -146,34 +123,28 @@ type previewTable struct {
 	Rows  [][]string
 }
 
-// importFault is what is wrong with a row.
-type importFault struct {
-	Line                int
-	Column, Value, Rule string
-	Path                string // of the card; empty: it is about a row
+// listed returns the notes or faults that a page lists, and the number of the others.
+func listed[T any](all []T) (first []T, more int) {
+	first = all[:min(len(all), 200)]
+	return first, len(all) - len(first)
 }
 
-// listedFaults is how many of them a page lists.
-const listedFaults = 200
-
-func findImport(v *visit) (store.ImportRun, error) {
-	return read[store.ImportRun](v, operation.GetImport)
-}
+var findImport = reader[store.ImportRun](operation.GetImport)
 
 func showImport(v *visit, run store.ImportRun, f *web.Form) error {
-	title := cmp.Or(run.FileName.V, v.T("Import"))
-	p := importPage{Frame: v.named(title, cardsPath), Run: run, State: v.importState(run.State), Form: f, Mails: v.Mails}
+	frame := v.named(cmp.Or(run.FileName.V, v.T("Import")), cardsPath)
 	if run.State == store.ImportUploaded {
-		return v.showMapping(&p)
+		return v.showMapping(&mappingPage{Frame: frame, Run: run, Form: f, Mails: v.Mails})
 	}
-	if err := v.importProgress(&p); err != nil {
+	p, err := v.importPage(frame, run)
+	if err != nil {
 		return err
 	}
 	return v.render("import", p)
 }
 
 // showMapping shows what the columns of a file hold, and what an import would do.
-func (v *visit) showMapping(p *importPage) error {
+func (v *visit) showMapping(p *mappingPage) error {
 	programs, err := v.programs()
 	if err != nil {
 		return err
@@ -182,9 +153,10 @@ func (v *visit) showMapping(p *importPage) error {
 	if len(programs) == 0 {
 		return v.render("import_map", p)
 	}
-	values := mapped(v.r.URL.Query())
+	values := ownFields(v.r.URL.Query())
+	values.Del("done")
 	if v.form != nil {
-		values = mapped(v.form)
+		values = ownFields(v.form)
 	}
 	first := values.Get("program_id") == ""
 	chosen := slices.IndexFunc(programs, func(p store.Program) bool {
@@ -223,48 +195,17 @@ func (v *visit) showMapping(p *importPage) error {
 		p.Columns = append(p.Columns, importColumn{Name: c.Name, Sample: strings.Join(samples, " · "), Field: c.Field.V})
 	}
 	p.Preview = v.preview(report)
-	for _, fault := range report.Faults[:min(len(report.Faults), listedFaults)] {
-		p.Faults = append(p.Faults, importFault{Line: fault.Line, Column: fault.Column, Value: fault.Value, Rule: v.problem(fault.Detail)})
+	p.Report.Faults, p.More = listed(report.Faults)
+	for i, fault := range p.Report.Faults {
+		p.Report.Faults[i].Message = v.problem(fault.Detail)
 	}
-	p.More = int64(len(report.Faults) - len(p.Faults))
-	p.Stamps = store.CollectsStamps(program.Type)
-	add := func(label web.Text, value string) { p.Tiles = append(p.Tiles, v.tile(label, value)) }
-	add("New cards", v.Number(report.New))
-	if report.Updates+report.Refused > 0 {
-		add("Cards to change", v.Number(report.Updates))
-		add("Cards in use, left as they are", v.Number(report.Refused))
-	}
-	add("Faulty rows", v.Number(report.Faulty))
-	if p.Stamps {
-		add("Stamps", v.Number(report.Stamps))
-	} else if program.Type == store.ProgramPrepaid {
-		add("Balance", v.money(report.Balance))
-	}
-	if report.Other > 0 {
-		add("Rows of other programs", v.Number(report.Other))
-	}
-	if report.Archived > 0 {
-		add("Rows of archived cards", v.Number(report.Archived))
-	}
-	p.Ready = report.New+report.Updates > 0 && (report.Faulty == 0 || p.Form.Value("skip_faulty") == "true")
+	p.Stamps, p.Prepaid = store.CollectsStamps(program.Type), program.Type == store.ProgramPrepaid
 	return v.render("import_map", p)
 }
 
 // checkImport says what an import with the choices of a form would do.
 func (v *visit) checkImport(values url.Values) (operation.ImportReport, error) {
 	return read[operation.ImportReport](v, operation.CheckImport, &formInput{visit: v, fields: values})
-}
-
-// mapped returns what is chosen of an import, without what is empty.
-func mapped(q url.Values) url.Values {
-	kept := url.Values{}
-	for _, name := range []string{"program_id", "map", "stamps_per", "skip_faulty", "allow_unkeyed", "update", "with_events",
-		"send_email"} {
-		if values := q[name]; len(values) > 0 {
-			kept[name] = slices.Clone(values)
-		}
-	}
-	return kept
 }
 
 // preview returns the first rows, with a column for each field that the file has.
@@ -296,39 +237,15 @@ func (v *visit) preview(report operation.ImportReport) (t previewTable) {
 	return t
 }
 
-// importProgress adds how far an import is, and what it left out.
-func (v *visit) importProgress(p *importPage) error {
-	run := p.Run
-	add := func(label web.Text, n int64) { p.Tiles = append(p.Tiles, v.tile(label, v.Number(n))) }
-	switch run.State {
-	case store.ImportUndoing, store.ImportUndone:
-		add("Cards erased", run.Removed)
-		add("Cards kept", run.Kept)
-	default:
-		add("Cards added", run.Added)
-		if run.Updated+run.Unchanged > 0 {
-			add("Cards changed", run.Updated)
-			add("Cards left as they were", run.Unchanged)
-		}
-		add("Rows left out", run.Skipped)
-		if run.OtherProgram > 0 {
-			add("Rows of other programs", run.OtherProgram)
-		}
-		if run.PointsLeft > 0 {
-			add("Points that are no whole stamp", run.PointsLeft)
-		}
-	}
+// importPage returns the page of an import that has begun.
+func (v *visit) importPage(frame web.Frame, run store.ImportRun) (p importPage, err error) {
 	notes, err := read[operation.List[store.ImportNote]](v, operation.ListImportNotes)
-	for _, n := range notes.Data[:min(len(notes.Data), listedFaults)] {
-		fault := importFault{Line: n.Line, Column: v.T(importLabels[n.Field]), Rule: v.problem(n.Detail)}
-		if n.CardID.Valid {
-			fault.Path = cardPath(n.CardID.V)
-		}
-		p.Notes = append(p.Notes, fault)
+	p = importPage{Frame: frame, Run: run}
+	p.Notes, p.More = listed(notes.Data)
+	for i, n := range p.Notes {
+		p.Notes[i].Message, p.Notes[i].Field = v.problem(n.Detail), v.T(importLabels[n.Field])
 	}
-	p.More = int64(len(notes.Data) - len(p.Notes))
-	p.MayUndo = run.State == store.ImportDone || run.State == store.ImportRunning
-	return err
+	return p, err
 }
 
 // streamImport keeps the page of an import up to date.
@@ -338,9 +255,7 @@ func streamImport(v *visit) error {
 		if err != nil {
 			return nil, err
 		}
-		p := importPage{Run: run, State: v.importState(run.State)}
-		err = v.importProgress(&p)
-		return p, err
+		return v.importPage(web.Frame{}, run)
 	})
 }
 
@@ -365,11 +280,6 @@ func (p importPage) Percent() int64 {
 		return 100
 	}
 	return 100 * (all - p.Run.Left) / all
-}
-
-// Working reports whether the import goes on.
-func (p importPage) Working() bool {
-	return p.Run.State == store.ImportRunning || p.Run.State == store.ImportUndoing
 }
 
 // addFileName adds the name of the file that was uploaded.
