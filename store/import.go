@@ -80,6 +80,12 @@ type ImportNote struct {
 	Detail
 }
 
+// ImportRunReport is an import with its notes.
+type ImportRunReport struct {
+	ImportRun
+	Notes []ImportNote `json:"notes" doc:"The first 1,000. Those of an import that ended 30 days ago are gone."`
+}
+
 // StoredRow is a row of an import that is to be worked on.
 type StoredRow struct {
 	Line int
@@ -115,20 +121,20 @@ func (v *View) ImportRuns(shop int64) ([]ImportRun, error) {
 		"SELECT "+importCols+" FROM imports i WHERE i.shop_id=? ORDER BY i.id DESC LIMIT ?", shop, newest), v.failed
 }
 
-// ImportNotes returns the first notes of an import. Those of an import that ended 30 days ago are gone.
-func (v *View) ImportNotes(shop int64, id string) ([]ImportNote, error) {
+// ImportRunReport returns an import with its notes.
+func (v *View) ImportRunReport(shop int64, id string) (report ImportRunReport, err error) {
 	const first = 1000
-	run, err := v.ImportRun(shop, id)
-	if err != nil {
-		return nil, err
+	if report.ImportRun, err = v.ImportRun(shop, id); err != nil {
+		return report, err
 	}
-	return collect(v, func(r *rows) (n ImportNote) {
+	report.Notes = collect(v, func(r *rows) (n ImportNote) {
 		var card Null[int64]
 		r.scan(&n.Line, &card, &n.Field, &n.Code, &n.Message)
 		n.CardID = v.nullID(KindCard, card)
 		return n
 	}, "SELECT line, card_id, field, code, message FROM import_notes WHERE import_id=? ORDER BY id LIMIT ?",
-		run.key, first), v.failed
+		report.key, first)
+	return report, v.failed
 }
 
 // note adds a note to an import.

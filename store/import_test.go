@@ -115,9 +115,9 @@ func TestPruneImports(t *testing.T) {
 	for must(f, (*Tx).PruneImports) {
 	}
 	for n, want := range []int{1000, 0} {
-		notes := view(f, func(v *View) ([]ImportNote, error) { return v.ImportNotes(f.a.Shop, runs[n]) })
-		if len(notes) != want {
-			t.Errorf("import %d has %d notes, want %d", n, len(notes), want)
+		report := view(f, func(v *View) (ImportRunReport, error) { return v.ImportRunReport(f.a.Shop, runs[n]) })
+		if len(report.Notes) != want {
+			t.Errorf("import %d has %d notes, want %d", n, len(report.Notes), want)
 		}
 	}
 }

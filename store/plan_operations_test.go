@@ -668,7 +668,7 @@ func runImports(f *fixture) {
 		check(v.ImportRuns(f.a.Shop))
 		check(v.ImportsWait())
 		check(v.CardRunsWait())
-		check(v.ImportNotes(f.a.Shop, first))
+		check(v.ImportRunReport(f.a.Shop, first))
 		if known := check(v.KnownImport(f.a.Shop, ImportFile{}, ImportOptions{})); known.Valid {
 			panic("an import is known that was not begun")
 		}

@@ -114,13 +114,12 @@ func (i *invocation) continueImport(answer []byte) ([]byte, error) {
 	if err := i.finishImport(run); err != nil || i.op == operation.UndoImport {
 		return wire.Append(nil, run), err
 	}
-	notes, err := kernel.Do[operation.List[store.ImportNote]](i.ctx, i.kernel, i.caller, operation.ListImportNotes,
-		kernel.Form{Params: on(run.ID)})
+	ended, err := kernel.Do[store.ImportRunReport](i.ctx, i.kernel, i.caller, operation.GetImport, kernel.Form{Params: on(run.ID)})
 	listed := map[int]bool{} // lines whose faults are there with their values
 	for _, f := range report.Faults {
 		listed[f.Line] = true
 	}
-	report.Notes = slices.DeleteFunc(notes.Data, func(n store.ImportNote) bool { return listed[n.Line] })
+	report.Notes = slices.DeleteFunc(ended.Notes, func(n store.ImportNote) bool { return listed[n.Line] })
 	return wire.Append(nil, &report), err
 }
 

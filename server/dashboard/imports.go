@@ -90,15 +90,14 @@ func showImports(v *visit, f *web.Form) error {
 // importPage is an import that has begun: how far it is, and what it left out.
 type importPage struct {
 	web.Frame
-	Run   store.ImportRun
-	Notes []store.ImportNote // with the labels of fields and with sentences
-	More  int                // notes that are not listed
+	Run  store.ImportRunReport // whose notes have labels and sentences
+	More int                   // notes that are not listed
 }
 
 // mappingPage are the choices before an import, and what it would do.
 type mappingPage struct {
 	web.Frame
-	Run      store.ImportRun
+	Run      store.ImportRunReport
 	Form     *web.Form
 	Programs []web.Option
 	Columns  []importColumn
@@ -129,18 +128,14 @@ func listed[T any](all []T) (first []T, more int) {
 	return first, len(all) - len(first)
 }
 
-var findImport = reader[store.ImportRun](operation.GetImport)
+var findImport = reader[store.ImportRunReport](operation.GetImport)
 
-func showImport(v *visit, run store.ImportRun, f *web.Form) error {
+func showImport(v *visit, run store.ImportRunReport, f *web.Form) error {
 	frame := v.named(cmp.Or(run.FileName.V, v.T("Import")), cardsPath)
 	if run.State == store.ImportUploaded {
 		return v.showMapping(&mappingPage{Frame: frame, Run: run, Form: f, Mails: v.Mails})
 	}
-	p, err := v.importPage(frame, run)
-	if err != nil {
-		return err
-	}
-	return v.render("import", p)
+	return v.render("import", v.importPage(frame, run))
 }
 
 // showMapping shows what the columns of a file hold, and what an import would do.
@@ -238,28 +233,24 @@ func (v *visit) preview(report operation.ImportReport) (t previewTable) {
 }
 
 // importPage returns the page of an import that has begun.
-func (v *visit) importPage(frame web.Frame, run store.ImportRun) (p importPage, err error) {
-	notes, err := read[operation.List[store.ImportNote]](v, operation.ListImportNotes)
-	p = importPage{Frame: frame, Run: run}
-	p.Notes, p.More = listed(notes.Data)
-	for i, n := range p.Notes {
-		p.Notes[i].Message, p.Notes[i].Field = v.problem(n.Detail), v.T(importLabels[n.Field])
+func (v *visit) importPage(frame web.Frame, run store.ImportRunReport) importPage {
+	p := importPage{Frame: frame, Run: run}
+	p.Run.Notes, p.More = listed(run.Notes)
+	for i, n := range p.Run.Notes {
+		p.Run.Notes[i].Message, p.Run.Notes[i].Field = v.problem(n.Detail), v.T(importLabels[n.Field])
 	}
-	return p, err
+	return p
 }
 
 // streamImport keeps the page of an import up to date.
 func streamImport(v *visit) error {
 	return v.stream("import", func() (any, error) {
 		run, err := findImport(v)
-		if err != nil {
-			return nil, err
-		}
-		return v.importPage(web.Frame{}, run)
+		return v.importPage(web.Frame{}, run), err
 	})
 }
 
-func askUndoImport(v *visit, run store.ImportRun) web.ConfirmPage {
+func askUndoImport(v *visit, run store.ImportRunReport) web.ConfirmPage {
 	c := v.danger(cardsPath, "Undo this import?",
 		"The cards that it added are erased. It cannot be undone, but the file can be imported again.", "Undo the import")
 	c.Consequences = []string{

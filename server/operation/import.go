@@ -318,14 +318,14 @@ var DiscardImport = declare(kernel.Operation{
 	Write:   removal((*store.Tx).DiscardImport),
 })
 
-// GetImport returns an import.
+// GetImport returns an import with what it left out.
 var GetImport = declare(kernel.Operation{
 	ID:      "getImport",
 	Group:   cards,
 	Title:   "Read an import",
 	Callers: manager,
 	Codes:   notFound,
-	Read:    byIDInShop((*store.View).ImportRun),
+	Read:    byIDInShop((*store.View).ImportRunReport),
 })
 
 // ListImports lists the newest imports.
@@ -335,17 +335,4 @@ var ListImports = declare(kernel.Operation{
 	Title:   "List imports",
 	Callers: manager,
 	Read:    listOf((*store.View).ImportRuns),
-})
-
-// ListImportNotes lists why an import left out rows.
-var ListImportNotes = declare(kernel.Operation{
-	ID:      "listImportNotes",
-	Group:   cards,
-	Title:   "List what an import left out",
-	Callers: manager,
-	Codes:   notFound,
-	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (List[store.ImportNote], error) {
-		notes, err := v.ImportNotes(c.Access.Shop, c.Param("id"))
-		return List[store.ImportNote]{notes}, err
-	}),
 })
