@@ -112,15 +112,6 @@ func (g IDs) scanExported(r *rows, key int64, now Time) ExportedCard {
 	return c
 }
 
-// ExportCard returns everything about the holder of a card.
-func (v *View) ExportCard(shop int64, id string) (CardExport, error) {
-	x, err := v.ExportPerson(shop, PersonQuery{CardIDs: Given([]string{id})})
-	if err != nil {
-		return CardExport{}, err
-	}
-	return CardExport{x.ExportedAt, x.Shop, x.Chains[0]}, nil
-}
-
 // exportChain returns everything about the holder of a chain, whose cards have the keys, the first one
 // first.
 func (v *View) exportChain(keys []int64) (x ChainExport) {

@@ -140,7 +140,10 @@ func TestExportCard(t *testing.T) {
 		return tx.Stamp(k.device, cards[0], StampFields{OccurredAt: set(yesterday), Once: once(1)})
 	}).Transaction.ID
 	rows = append(rows, late)
-	x := view(f, func(v *View) (CardExport, error) { return v.ExportCard(f.a.Shop, cards[1]) })
+	person := view(f, func(v *View) (PersonExport, error) {
+		return v.ExportPerson(f.a.Shop, PersonQuery{CardIDs: set([]string{cards[1]})})
+	})
+	x := CardExport{person.ExportedAt, person.Shop, person.Chains[0]}
 	var ids []string
 	for _, row := range x.Transactions {
 		ids = append([]string{row.ID}, ids...)

@@ -124,7 +124,7 @@ func TestJoin(t *testing.T) {
 		if h.Card.HolderName.V != "Ada" || h.Card.HolderEmail.Valid || h.Card.Status != StatusInvited {
 			t.Errorf("%+v", h.Card)
 		}
-		x := check(v.ExportCard(e.a.Shop, id))
+		x := check(v.ExportPerson(e.a.Shop, PersonQuery{CardIDs: set([]string{id})})).Chains[0]
 		if want := (Consent{
 			1, e.clock.at(), Some("I agree."), Some("https://example.com/privacy"),
 		}); x.Cards[0].Source != SourceWebEnrollment ||

@@ -498,7 +498,6 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 		check(v.ProgramForm(shop, l.program))
 		check(v.CardAudit(shop, l.card, PageQuery{}))
 		check(v.CardOverview(shop, l.card))
-		check(v.ExportCard(shop, l.card))
 		check(v.ExportPerson(shop, PersonQuery{CardIDs: set([]string{l.card})}))
 		errorOf(v.ExportPerson(shop, PersonQuery{Person: set("a@example.com")}))
 		errorOf(v.ExportPerson(shop, PersonQuery{Person: set("+390612345678")}))
@@ -616,7 +615,7 @@ func runEnrolment(f *fixture) {
 		check(v.Poster(f.a.Shop, program))
 		check(v.LostPage("", joined.PageToken))
 		id = check(v.CardPage(joined.PageToken)).Card.ID
-		check(v.ExportCard(f.a.Shop, id))
+		check(v.ExportPerson(f.a.Shop, PersonQuery{CardIDs: set([]string{id})}))
 	})
 	m := f.nextMail()
 	for m.Kind != MailLost {

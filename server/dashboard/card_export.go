@@ -18,12 +18,22 @@ import (
 // cardExportPages download data.
 var cardExportPages = []binding{
 	page("/dashboard/cards.csv", exportCards),
-	page(cardAt+"/export", shows(operation.ExportCard, exportCard)),
+	page(cardAt+"/export", exportCard),
 }
 
 // exportCard downloads all that is stored about the holder of a card.
-func exportCard(v *visit, x store.CardExport) error {
-	return v.downloadJSON("card-"+x.Cards[0].ID, &x)
+func exportCard(v *visit) error {
+	x, err := v.exportHolders(v.id())
+	if err != nil {
+		return err
+	}
+	card := store.CardExport{ExportedAt: x.ExportedAt, Shop: x.Shop, ChainExport: x.Chains[0]}
+	return v.downloadJSON("card-"+card.Cards[0].ID, &card)
+}
+
+// exportHolders returns all that is stored about the holders of cards.
+func (v *visit) exportHolders(ids ...string) (store.PersonExport, error) {
+	return read[store.PersonExport](v, operation.ExportPerson, kernel.Args{Fields: store.PersonQuery{CardIDs: store.Given(ids)}})
 }
 
 // downloadJSON sends data as a file whose name is given without its end.

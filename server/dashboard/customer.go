@@ -86,7 +86,7 @@ func exportCustomer(v *visit) error {
 	if len(ids) == 0 {
 		return showCustomer(v, v.T(chooseCards))
 	}
-	x, err := read[store.PersonExport](v, operation.ExportPerson, v.with(store.PersonQuery{CardIDs: store.Given(ids)}))
+	x, err := v.exportHolders(ids...)
 	if err != nil {
 		return err
 	}

@@ -5,23 +5,6 @@ import (
 	"punchcard/store"
 )
 
-// ExportCard returns everything that the file holds about the holder of a card. Each
-// export is audited.
-var ExportCard = declare(kernel.Operation{
-	ID:      "exportCard",
-	Group:   cards,
-	Title:   "Export the data of a card's holder",
-	Callers: owner,
-	Codes:   notFound,
-	Proof:   true,
-	Read:    byIDInShop((*store.View).ExportCard),
-	WriteBefore: kernel.WriteBefore(func(_ *store.View, c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {
-		return func(tx *store.Tx) error {
-			return tx.AuditExport(c.Access.Shop, store.PersonQuery{CardIDs: store.Given([]string{c.Param("id")})})
-		}, nil
-	}),
-})
-
 // ExportPerson returns everything that the file holds about a person, on all cards with an email or
 // phone number, or on the given cards. Each card is audited.
 var ExportPerson = declare(kernel.Operation{

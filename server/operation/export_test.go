@@ -19,7 +19,7 @@ func TestExportsAreAudited(t *testing.T) {
 		cards = append(cards, must[operation.IssuedCard](h, owner, operation.IssueCard, h.ProgramIDs["standard"], nil).ID)
 	}
 	newest := func() store.AuditRow { return h.audit(h.Shop(), 1)[0] }
-	h.ok(owner, operation.ExportCard, cards[0], nil)
+	h.ok(owner, operation.ExportPerson, "", store.PersonQuery{CardIDs: store.Given(cards[:1])})
 	if row := newest(); row.Action != "card.export" || row.TargetID != cards[0] || row.Actor.Name.V != "ada" {
 		t.Errorf("%+v", row)
 	}
@@ -42,7 +42,7 @@ func TestExportsAreAudited(t *testing.T) {
 	if first = newest(); first.Action != "card.export" || first.TargetID != cards[1] {
 		t.Errorf("%+v", first)
 	}
-	h.want(store.NotFound, "an unknown card", owner, operation.ExportCard, "crd_x", nil)
+	h.want(store.NotFound, "an unknown card", owner, operation.ExportPerson, "", store.PersonQuery{CardIDs: store.Given([]string{"crd_x"})})
 	if row := newest(); row.ID != first.ID {
 		t.Errorf("a second page or a refused export is audited: %+v", row)
 	}
