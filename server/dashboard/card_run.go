@@ -83,10 +83,7 @@ type changePage struct {
 
 // showChange asks before a change of the cards that are ticked, or of all of the filter.
 func showChange(v *visit, f *web.Form) error {
-	q := v.r.URL.Query()
-	if v.form != nil {
-		q = v.form
-	}
+	q := v.sent()
 	ids, all := v.chosenCards(), q.Get("all") == "true"
 	c := changeOf(q.Get("action"))
 	p := changePage{Frame: v.narrow(c.Button, cardsPath), Form: f, Change: c}

@@ -192,19 +192,15 @@ func (v *visit) statusOptions() []web.Option {
 		each(statuses, func(s cardStatus) web.Option { return v.option(s.status, s.name) })...)
 }
 
-// The choices of the filter by the last use: within so many days, or not since.
-var (
-	seenWithin = []int{1, 7, 30}
-	notSeenFor = []int{14, 30, 90, 180, 365}
-)
-
+// seenOptions are the choices of the filter by the last use: within so many days or, below 0, not since.
 func (v *visit) seenOptions() []web.Option {
 	list := []web.Option{v.option("", "At any time")}
-	for _, days := range seenWithin {
-		list = append(list, web.Option{Value: strconv.Itoa(days), Label: v.T("In the last day|In the last {0} days", days)})
-	}
-	for _, days := range notSeenFor {
-		list = append(list, web.Option{Value: strconv.Itoa(-days), Label: v.T("Not for {0} day|Not for {0} days", days)})
+	for _, days := range []int{1, 7, 30, -14, -30, -90, -180, -365} {
+		label := v.T("In the last day|In the last {0} days", days)
+		if days < 0 {
+			label = v.T("Not for {0} day|Not for {0} days", -days)
+		}
+		list = append(list, web.Option{Value: strconv.Itoa(days), Label: label})
 	}
 	return list
 }

@@ -58,10 +58,7 @@ func showCustomer(v *visit, problem string) error {
 
 // chosenCards returns the cards that are ticked.
 func (v *visit) chosenCards() []string {
-	ids := strings.Fields(strings.Join(v.r.URL.Query()["card_ids"], " "))
-	if v.form != nil {
-		ids = strings.Fields(v.form.Get("card_ids"))
-	}
+	ids := strings.Fields(strings.Join(v.sent()["card_ids"], " "))
 	return ids[:min(len(ids), maxChosen)]
 }
 

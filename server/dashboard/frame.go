@@ -144,6 +144,14 @@ func (v *visit) newForm(values url.Values) *web.Form {
 	return &web.Form{Key: strings.ToLower(rand.Text()), Values: values, Errors: map[string]string{}}
 }
 
+// sent returns the fields of the form that was sent or, of a page, those of its query.
+func (v *visit) sent() url.Values {
+	if v.form != nil {
+		return v.form
+	}
+	return v.r.URL.Query()
+}
+
 // fill sets what a form contains at first. One that was sent keeps what it has.
 func (v *visit) fill(f *web.Form, values url.Values) {
 	if v.form == nil {

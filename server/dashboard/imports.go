@@ -148,11 +148,8 @@ func (v *visit) showMapping(p *mappingPage) error {
 	if len(programs) == 0 {
 		return v.render("import_map", p)
 	}
-	values := ownFields(v.r.URL.Query())
+	values := ownFields(v.sent())
 	values.Del("done")
-	if v.form != nil {
-		values = ownFields(v.form)
-	}
 	first := values.Get("program_id") == ""
 	chosen := slices.IndexFunc(programs, func(p store.Program) bool {
 		if first { // most files have stamps
