@@ -95,10 +95,7 @@ func decode(file []byte) ([]byte, error) {
 	case bytes.HasPrefix(file, []byte("PK\x03\x04")):
 		return nil, Error("is a workbook or a zip file: save the table as CSV")
 	case bytes.HasPrefix(file, []byte{0xff, 0xfe}), len(file) > 1 && file[0] != 0 && file[1] == 0:
-		decoder = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder()
-		if file[1] == 0 {
-			decoder = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewDecoder()
-		}
+		decoder = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewDecoder()
 	case bytes.HasPrefix(file, []byte{0xfe, 0xff}), len(file) > 1 && file[0] == 0 && file[1] != 0:
 		decoder = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder()
 	case utf8.Valid(file):
@@ -144,13 +141,9 @@ func separatorOf(text []byte) (rest []byte, separator rune, before int) {
 
 // countUnquoted returns how often a character is in a line outside of quotes.
 func countUnquoted(line []byte, of byte) (n int) {
-	quoted := false
-	for _, c := range line {
-		switch {
-		case c == '"':
-			quoted = !quoted
-		case c == of && !quoted:
-			n++
+	for i, part := range bytes.Split(line, []byte{'"'}) {
+		if i%2 == 0 { // those between are quoted
+			n += bytes.Count(part, []byte{of})
 		}
 	}
 	return n
