@@ -251,11 +251,23 @@ func (d *disk) resources() (goroutines, files int) {
 	if goroutines == 0 {
 		d.t.Fatal("the metrics have no go_goroutines")
 	}
-	open := require.Must(os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.server.cmd.Process.Pid)))
-	return goroutines, len(open)
+	dir := fmt.Sprintf("/proc/%d/fd", d.server.cmd.Process.Pid)
+	ofDatabase := 0
+	for _, open := range require.Must(os.ReadDir(dir)) {
+		if name, _ := os.Readlink(filepath.Join(dir, open.Name())); name == d.db || name == d.db+"-wal" {
+			ofDatabase++
+		} else {
+			files++
+		}
+	}
+	if ofDatabase > 2*5 { // of the writer and of four readers, which are opened when they are first needed
+		d.t.Errorf("the server has opened the database %d times", ofDatabase)
+	}
+	return goroutines, files
 }
 
-// checkLeaks runs f and waits until the server has no more goroutines and open files than before.
+// checkLeaks runs f and waits until the server has no more goroutines and open files than before,
+// those of the database apart.
 func (d *disk) checkLeaks(f func()) {
 	d.t.Helper()
 	d.http.CloseIdleConnections()

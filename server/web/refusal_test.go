@@ -18,7 +18,7 @@ import (
 
 // refusing are the folders of the packages whose refusals pages can receive.
 var refusing = strings.Fields(`
-	../../store ../operation ../kernel ../wire ../password ../logo ../../webhook ../dashboard ../holder ../tillpage ../app ../sheet
+	../../store ../../store/password ../operation ../kernel ../wire ../logo ../../webhook ../dashboard ../holder ../tillpage ../app ../sheet
 	../wallet/apple ../wallet/google
 `)
 
