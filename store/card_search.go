@@ -152,15 +152,27 @@ type cardSearch struct {
 	more      bool
 }
 
+// list returns the list that the search walks. The cursors of one are refused in another, whose order differs.
+func (x cardSearch) list() byte {
+	switch {
+	case x.bySeen():
+		return listSeenCards
+	case x.Sort.Or(SortNewest) != SortNewest:
+		return listRankedCards
+	}
+	return listCardSearch
+}
+
 // page finds the cards of one page, and returns their keys.
 func (x cardSearch) page(q PageQuery) (p Page[int64], err error) {
 	x.limit, x.visits = x.View.limit(q), x.s.opts.PageVisits
+	list := x.list() // before run, which takes off a filter that all cards of its walk pass
 	err = x.run(q.Cursor)
 	p = Page[int64]{Data: x.found, Limit: x.limit}
 	if x.more {
 		// Of a name the place is that of the word too.
 		word := max(0, slices.Index(nameWords(x.last.name), x.last.word))
-		p.NextCursor = Some(x.cursor(listCardSearch, x.shop, int64(word)|x.lastPlace, x.last.card))
+		p.NextCursor = Some(x.cursor(list, x.shop, int64(word)|x.lastPlace, x.last.card))
 	}
 	return p, err
 }
@@ -174,10 +186,10 @@ func (x cardSearch) count(limit, visits int) (Total, error) {
 
 // run finds up to limit cards from a cursor on.
 func (x *cardSearch) run(cursor Opt[string]) (err error) {
-	text := strings.TrimSpace(x.Q.Or(""))
+	list, text := x.list(), strings.TrimSpace(x.Q.Or(""))
 	var from, place int64 // where the page before ended
 	if cursor.Set {
-		if place, from, err = x.openCursor(listCardSearch, x.shop, cursor.V); err != nil {
+		if place, from, err = x.openCursor(list, x.shop, cursor.V); err != nil {
 			return err
 		}
 	}
@@ -193,9 +205,9 @@ func (x *cardSearch) run(cursor Opt[string]) (err error) {
 	switch {
 	case only:
 		return nil
-	case x.bySeen():
+	case list == listSeenCards:
 		return x.walkSeen(place, from)
-	case x.Sort.Or(SortNewest) != SortNewest:
+	case list == listRankedCards:
 		return x.walkRanked(place, from)
 	case text == "" && x.BirthdayMonth.Set:
 		month := monthPrefix(x.BirthdayMonth.V)

@@ -425,6 +425,11 @@ func TestSearchCursors(t *testing.T) {
 	} {
 		refused(t, errorOf(search(c.shop, c.text, c.cursor)), ValidationFailed)
 	}
+	for _, list := range []CardSearch{{Sort: set(SortLastVisit)}, {ListFilter: ListFilter{NotSeenDays: set[int64](1)}}} {
+		f.reads(func(v *View) {
+			refused(t, errorOf(v.SearchCards(f.a.Shop, list, PageQuery{Cursor: set(v.cursor(listCardSearch, f.a.Shop, 0, 1))})), ValidationFailed)
+		})
+	}
 	f.erase(cards[0])
 	refused(t, errorOf(search(f.a.Shop, "ada", cursor)), ValidationFailed)
 }

@@ -33,7 +33,9 @@ const (
 	listExport
 	listWebhookLog
 	listFoundCards
+	listSeenCards
 	listWebhookReports
+	listRankedCards
 )
 
 // ClampLimit returns the page size for a request: the given one or 50, but at most
