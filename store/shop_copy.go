@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,27 +10,33 @@ import (
 
 // CopyShop copies a shop that is being moved from the database at the path from, as it is at one moment,
 // into the empty file to, which nobody else uses. The copy has the same ids, codes and secrets, and
-// remembers url as its public URL. CopyShop returns an error unless each table of it has as many rows as are the shop's.
+// remembers url as its public URL. CopyShop returns how many rows of each table are the shop's.
 //
 // The keys of the copy continue 2^32 above the last ones of the source for each move that was begun
 // there, so that no two files give out the same ids.
 //
 // The copy has no journal, so that it is of use only once CopyShop has returned, and is not synced.
-func CopyShop(ctx context.Context, from, to string, shop int64, url string, progress Progress) (err error) {
+func CopyShop(ctx context.Context, from, to string, shop int64, url string, progress Progress) (rows map[string]int64, err error) {
 	c, err := sqlite.OpenContext(ctx, to, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF", "busy_timeout=5000",
 		"temp_store=MEMORY", "cache_size=-64000", "secure_delete=ON")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = cmp.Or(err, c.Close()) }()
+	defer func() {
+		if cerr := c.Close(); err == nil {
+			err = cerr
+		}
+	}()
 	defer progress.End()
 	if err := c.Attach(from, "source"); err != nil {
-		return err
+		return nil, err
 	}
 	q := &queries{conn: c}
 	q.exec("BEGIN")
+	// The file has no table yet, so that names without a schema are those of the source.
+	rows = q.countShop(shop)
 	m := newMeter(c, progress)
-	rows := q.copyTables(m, shop)
+	q.copyTables(m, shop, rows)
 	q.exec("UPDATE shops SET closed=NULL, moved_to=NULL")
 	q.exec("UPDATE meta SET public_url=?", url)
 	q.exec("UPDATE links SET created_by=NULL WHERE created_by NOT IN (SELECT id FROM users)") // who invited need not be a member
@@ -43,28 +48,31 @@ func CopyShop(ctx context.Context, from, to string, shop int64, url string, prog
 		q.fail(c.Script(fmt.Sprintf("PRAGMA main.%s = %d", pragma, value)))
 	}
 	q.exec("COMMIT")
-	q.compareCopy(rows)
-	return q.failed
+	return rows, q.failed
+}
+
+// countShop returns the number of rows of a shop in each table.
+func (q *queries) countShop(shop int64) map[string]int64 {
+	rows := map[string]int64{}
+	for _, t := range shopTables {
+		rows[t.name] = q.number("SELECT count(*) FROM "+t.name+" WHERE "+t.where, shop)
+	}
+	return rows
 }
 
 // copyTables makes the tables and copies the rows of the shop, each table after those that its condition
-// refers to: it then means those of the copy. While rows are counted there is no table, and it means those of the source.
-// copyTables returns how many rows of each table are the shop's.
-func (q *queries) copyTables(m *meter, shop int64) map[string]int64 {
-	total, rows := int64(0), map[string]int64{}
-	for _, t := range shopTables {
-		rows[t.name] = q.number("SELECT count(*) FROM source."+t.name+" WHERE "+t.where, shop)
-		total += rows[t.name]
-	}
+// refers to: it then means those of the copy.
+func (q *queries) copyTables(m *meter, shop int64, rows map[string]int64) {
+	total := int64(0)
 	for _, t := range shopTables {
 		q.runScripts("SELECT sql FROM source.sqlite_schema WHERE type='table' AND name=?", t.name)
+		total += rows[t.name]
 	}
 	m.begin("copying the shop", total)
 	for _, t := range slices.Backward(shopTables) {
 		q.exec("INSERT INTO main."+t.name+" SELECT * FROM source."+t.name+" WHERE "+t.where, shop)
 		m.add(rows[t.name])
 	}
-	return rows
 }
 
 // runScripts runs the statements that a query selects.
@@ -91,13 +99,21 @@ func (q *queries) copySequences() {
 	}
 }
 
-// compareCopy fails unless the copy has exactly these rows.
-func (q *queries) compareCopy(rows map[string]int64) {
-	for name, n := range rows {
-		if have := q.number("SELECT count(*) FROM main." + name); have != n {
-			q.fail(fmt.Errorf("the table %s of the copy has %d rows instead of %d", name, have, n))
+// CompareCopy returns an error unless the database at the path, which nobody writes, has exactly the rows
+// that CopyShop returned.
+func CompareCopy(path string, want map[string]int64) (err error) {
+	c, err := sqlite.Open(path, sqlite.Immutable)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	q := &queries{conn: c}
+	for name, n := range want {
+		if have := q.number("SELECT count(*) FROM " + name); q.failed == nil && have != n {
+			return fmt.Errorf("the table %s of the copy has %d rows instead of %d", name, have, n)
 		}
 	}
+	return q.failed
 }
 
 // CopiedAt returns when the move began by which the database at the path got its only shop, which must

@@ -32,13 +32,17 @@ func Split(ctx context.Context, db, to string, shop int64, url string, began sto
 	}
 	defer p.discard()
 	defer o.Progress.End()
-	if err := store.CopyShop(ctx, db, p.path, shop, url, o.Progress); err != nil {
+	rows, err := store.CopyShop(ctx, db, p.path, shop, url, o.Progress)
+	if err != nil {
 		return copyError(ctx, to, db, err)
 	}
 	if o.Quick {
 		err = verify(ctx, p.path, to, store.Integrity, o.Progress)
 	} else {
 		err = verifyAtOnce(ctx, p.path, to, o.Progress)
+	}
+	if err == nil {
+		err = store.CompareCopy(p.path, rows)
 	}
 	if err != nil {
 		return verifyError(ctx, to, err)
