@@ -47,6 +47,7 @@ func (v *View) NewImportCheck(shop int64, o ImportOptions) (*ImportCheck, error)
 	return v.importCheck(shop, o)
 }
 
+// importCheck is NewImportCheck for the transaction that writes the rows too.
 func (q *queries) importCheck(shop int64, o ImportOptions) (*ImportCheck, error) {
 	p, err := q.program(Access{Shop: shop}, o.ProgramID.V)
 	if err != nil {

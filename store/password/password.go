@@ -112,14 +112,16 @@ func (h *Hasher) take(ctx context.Context) error {
 	}
 }
 
-// Hash is the function Hash. The error is ErrBusy if it was not the password's turn in time.
+// Hash returns the hash of a password in PHC form, as the function Hash does. The error is ErrBusy if it was
+// not the password's turn in time.
 func (h *Hasher) Hash(ctx context.Context, password string) (hash string, err error) {
 	err = h.do(ctx, func() { hash = Hash(password) })
 	return hash, err
 }
 
-// Check is the function Check. The error is ErrBusy if it was not the password's turn in time.
-// If the hash is empty, since there is no such account, it takes as long and reports false.
+// Check reports whether a password is the one of a hash, as the function Check does. If the hash is empty,
+// since there is no such account, it takes as long and reports false. The error is ErrBusy if it was not the
+// password's turn in time.
 func (h *Hasher) Check(ctx context.Context, password, hash string) (ok bool, err error) {
 	busy := h.do(ctx, func() {
 		if hash == "" {
