@@ -427,7 +427,8 @@ func TestSearchCursors(t *testing.T) {
 	}
 	for _, list := range []CardSearch{{Sort: set(SortLastVisit)}, {ListFilter: ListFilter{NotSeenDays: set[int64](1)}}} {
 		f.reads(func(v *View) {
-			refused(t, errorOf(v.SearchCards(f.a.Shop, list, PageQuery{Cursor: set(v.cursor(listCardSearch, f.a.Shop, 0, 1))})), ValidationFailed)
+			q := PageQuery{Cursor: set(v.cursor(listCardSearch, f.a.Shop, 0, 1))}
+			refused(t, errorOf(v.SearchCards(f.a.Shop, list, q)), ValidationFailed)
 		})
 	}
 	f.erase(cards[0])
