@@ -53,10 +53,11 @@ type Options struct {
 	MustExist bool
 	// MaxGroup bounds the writes that share a transaction; 0: 128.
 	MaxGroup int
-	// Readers is the number of reading connections; 0: 4.
+	// Readers is the number of reading connections; 0: 4. Of 1 the writing connection reads too, so that
+	// reads wait for writes, but the schema is read once.
 	Readers int
 	// Small is for a temporary file of which a process may have hundreds: it takes
-	// a quarter of the memory, and reads wait for writes. One connection does both,
+	// a quarter of the memory. It has one connection, as with one reader,
 	// without a write-ahead log, with few prepared statements and, in a new file,
 	// with pages of 1 KiB. It requires Ephemeral.
 	Small bool
@@ -126,7 +127,7 @@ type Store struct {
 
 	readers    chan *sqlite.Conn
 	unopened   chan struct{}     // one element for each reader that is not open yet
-	idleWriter chan *sqlite.Conn // contains the writing connection while no group is being written; equals readers in a small store
+	idleWriter chan *sqlite.Conn // contains the writing connection while no group is being written; equals readers if there is one reader
 
 	locations epochCache[shopLocations] // by shop
 	programs  epochCache[*program]      // by program
@@ -310,9 +311,14 @@ func (s *Store) open() error {
 	w.NoInterrupt()
 	if s.opts.Small {
 		w.LimitStatements(smallStatements)
+		if err := w.Script("PRAGMA shrink_memory"); err != nil { // frees what reading the schema took
+			return s.openError(err)
+		}
+	}
+	if s.opts.Readers == 1 {
 		s.idleWriter = s.readers
 		s.idleWriter <- w
-		return w.Script("PRAGMA shrink_memory") // frees what reading the schema took
+		return nil
 	}
 	s.idleWriter <- w
 	r, err := s.reader()
