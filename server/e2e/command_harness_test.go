@@ -47,7 +47,7 @@ func (f *shopFile) run(args ...string) string {
 	if args[0] == "check" || args[0] == "backup" {
 		r = execute(f.t, nil, args...)
 	} else {
-		r = runHere(args)
+		r = runHere(args...)
 	}
 	if r.code != 0 || r.stderr != "" {
 		f.t.Fatalf("%v: exit %d, stderr %q", args, r.code, r.stderr)
@@ -61,14 +61,14 @@ func (f *shopFile) run(args ...string) string {
 // commandLock is held while a command runs in the test's process, whose output is a variable.
 var commandLock sync.Mutex
 
-// runHere runs a command in the test's process.
-func runHere(args []string) (r result) {
+// runHere runs a command in the test's process, which is cheaper than a process of its own.
+func runHere(args ...string) (r result) {
 	commandLock.Lock()
 	defer commandLock.Unlock()
 	var out bytes.Buffer
 	command.Out = &out
 	if err := command.Run(args); err != nil {
-		r.code, r.stderr = 1, err.Error()
+		r.code, r.stderr = 1, "punchcard: "+command.Printable(err.Error())+"\n"
 	}
 	r.stdout = out.String()
 	return r

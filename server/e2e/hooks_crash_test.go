@@ -15,7 +15,7 @@ import (
 	"punchcard/store"
 )
 
-var killsFlag = flag.Int("kills", 3, "how often each test that kills a process at random moments does so; .ci/durability kills more often")
+var killsFlag = flag.Int("kills", 2, "how often each test that kills a process at random moments does so; .ci/durability kills more often")
 
 // maxUnrecorded is how many attempts for one endpoint the sender makes before it writes their
 // outcomes.

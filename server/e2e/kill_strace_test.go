@@ -36,9 +36,9 @@ func TestKilledAtEachCall(t *testing.T) {
 		"import":   func(t *testing.T) trial { return importTrial(t, 320) },
 		"undo":     func(t *testing.T) trial { return undoTrial(t, 120) },
 		"merge":    mergeTrial,
-		"deletion": func(t *testing.T) trial { return newLeavingShop(t, 200).deletionTrial(t) },
-		"split":    func(t *testing.T) trial { return newLeavingShop(t, 200).splitTrial(t) },
-		"abort":    func(t *testing.T) trial { return newLeavingShop(t, 200).abortTrial(t) },
+		"deletion": func(t *testing.T) trial { return newLeavingShop(t).deletionTrial(t) },
+		"split":    func(t *testing.T) trial { return newLeavingShop(t).splitTrial(t) },
+		"abort":    func(t *testing.T) trial { return newLeavingShop(t).abortTrial(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -63,9 +63,7 @@ var (
 func exported(t *testing.T, db, shop string, since time.Time) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "out")
-	if r := runHere([]string{"export", "--db", db, "--shop", shop, "--format", "jsonl", "--out", folder}); r.code != 0 {
-		t.Fatalf("the export of %s: %s", shop, r.stderr)
-	}
+	succeed(t, "export", "--db", db, "--shop", shop, "--format", "jsonl", "--out", folder)
 	var all strings.Builder
 	for _, path := range require.Must(filepath.Glob(filepath.Join(folder, "*.jsonl"))) {
 		all.WriteString(filepath.Base(path) + "\n")
@@ -83,19 +81,18 @@ func exported(t *testing.T, db, shop string, since time.Time) string {
 	return all.String()
 }
 
-// wantExport checks a database and compares the export of a shop.
+// wantExport compares the export of a shop.
 func wantExport(t *testing.T, db, shop string, since time.Time, want, when string) {
 	t.Helper()
-	checkFile(t, db)
 	if got := exported(t, db, shop, since); got != want {
 		t.Errorf("%s, the export of %s differs: %s", when, shop, difference(want, got))
 	}
 }
 
-// succeed runs a command, which must succeed.
+// succeed runs a command in the test's process, which must succeed.
 func succeed(t *testing.T, args ...string) (stdout string) {
 	t.Helper()
-	r := execute(t, nil, args...)
+	r := runHere(args...)
 	if r.code != 0 {
 		t.Fatalf("%v: %+v", args, r)
 	}

@@ -177,7 +177,7 @@ func (s *replicatedShop) restore(what string, end time.Time) (path string) {
 	if out, err := exec.Command(*litestreamFlag, "restore", "-config", s.config, "-o", path, s.db).CombinedOutput(); err != nil {
 		s.t.Fatalf("restore after %s: %v\n%s", what, err, out)
 	}
-	succeed(s.t, "check", "--db", path)
+	checkFile(s.t, path)
 	rows, all := query(s.t, path, ledgerSQL), query(s.t, s.db, ledgerSQL)
 	// Litestream reads the log itself, and so also has commits of which a killed server had not told SQLite's other connections.
 	both := min(len(rows), len(all))

@@ -31,6 +31,7 @@ func mergeTrial(t *testing.T) trial {
 	return func(_ int, kill killer) (left string) {
 		db := copyFile(t, f.db)
 		kill(merge(db)...)
+		checkFile(t, db)
 		if len(query(t, db, "SELECT 1 FROM audit WHERE action='card.merge'")) == 0 {
 			left = "nothing"
 			wantExport(t, db, "Bar Lux", since, before, "after a kill before the merge")
@@ -38,8 +39,9 @@ func mergeTrial(t *testing.T) trial {
 		} else {
 			left = "merged"
 			wantExport(t, db, "Bar Lux", since, after, "after a kill")
-			execute(t, nil, merge(db)...).refused(t, "archived")
+			runHere(merge(db)...).refused(t, "archived")
 		}
+		checkFile(t, db)
 		wantExport(t, db, "Bar Lux", since, after, "after the merge")
 		return left
 	}
