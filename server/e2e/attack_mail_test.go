@@ -18,7 +18,7 @@ func TestAttackMailFlood(t *testing.T) {
 	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender, "--mail-per-hour", "8"}
 	f := newShop(t, flags...)
 	k := f.makeKey("create", "--name", "CRM")
-	program := newProgram(f.api(k), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(f.api(k), prepaidCard)
 	issue := func(to string) card {
 		return issueCard(f.api(k), program, fmt.Sprintf(`{"holder_email":%q,"send_email":true}`, to))
 	}

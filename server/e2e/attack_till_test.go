@@ -10,9 +10,6 @@ import (
 	"punchcard/server/servertest"
 )
 
-// coffee is a program that repeats.
-const coffee = `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee","repeat_after_reset":true}`
-
 var shownCode = regexp.MustCompile(`<code>([0-9A-Z-]{9})</code>`)
 
 // shortCode returns the short code that the page of an install link shows.
@@ -39,7 +36,7 @@ func TestAttackCardIDAsCode(t *testing.T) {
 		t.Errorf("the list does not show which device accepts card ids:\n%s", list)
 	}
 	till := f.server.till(ordinary.Token)
-	program := newProgram(api, coffee)
+	program := newProgram(api, stampCard)
 	made := issueCard(api, program, nil)
 	link := "/i/" + path.Base(made.InstallURL)
 	short := shortCode(f.server, made.InstallURL)
@@ -76,7 +73,7 @@ func TestAttackTokensInLogs(t *testing.T) {
 	secret := f.makeKey("create", "--name", "Office").Secret
 	api := f.server.api(secret)
 	device := f.makeDevice("--location", f.location("Centrale"))
-	made := issueCard(api, newProgram(api, coffee), nil)
+	made := issueCard(api, newProgram(api, stampCard), nil)
 	secrets := []string{secret, device.Token, "47110815", path.Base(made.InstallURL)}
 	secrets = append(secrets, callEverywhere(f.server, secret, device.Token, made)...)
 	f.server.stop()

@@ -89,9 +89,8 @@ func newBusyShop(t *testing.T, writers int) *busyShop {
 	}
 	b.server.clientsLeave = true
 	k := b.makeKey("create", "--name", "Office")
-	var device struct{ Token string }
-	b.json(&device, "device", "create", "--location", b.location("Centrale"), "--name", "Till", "--accept-card-ids")
-	b.program = newProgram(b.api(k), `{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`)
+	till := b.tillToken()
+	b.program = newProgram(b.api(k), stampCard)
 	transport := &http.Transport{MaxIdleConnsPerHost: writers}
 	t.Cleanup(transport.CloseIdleConnections)
 	post := func(key, url, body string, v any) bool {
@@ -119,7 +118,7 @@ func newBusyShop(t *testing.T, writers int) *busyShop {
 				var made card
 				ok := post(k.Secret, b.server.origin+"/api/public/v1/programs/"+b.program+"/cards",
 					fmt.Sprintf(`{"external_ref":"%d-%d"}`, w, n), &made) &&
-					post(device.Token, b.server.origin+"/till/v1/cards/"+made.ID+"/stamps", `{"count":3}`, &struct{}{})
+					post(till, b.server.origin+"/till/v1/cards/"+made.ID+"/stamps", `{"count":3}`, &struct{}{})
 				b.checking.RUnlock()
 				if !ok {
 					return

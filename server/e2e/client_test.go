@@ -73,6 +73,12 @@ func listCards(c *servertest.Client, limit int) (all []card) {
 	}
 }
 
+// stampCard and prepaidCard are programs that every location accepts.
+const (
+	stampCard   = `{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`
+	prepaidCard = `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`
+)
+
 // newProgram creates a published program, which must succeed.
 func newProgram(c *servertest.Client, fields any) (id string) {
 	c.T.Helper()

@@ -109,6 +109,12 @@ func (f *shopFile) location(name string) (id string) {
 	return l.ID
 }
 
+// tillToken returns the token of a till of a new location, which accepts the ids of cards.
+func (f *shopFile) tillToken() string {
+	f.t.Helper()
+	return f.makeDevice("--location", f.location("Centrale"), "--accept-card-ids").Token
+}
+
 func (f *shopFile) makeDevice(args ...string) (d device) {
 	f.t.Helper()
 	f.json(&d, append([]string{"device", "create"}, args...)...)

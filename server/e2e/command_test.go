@@ -44,7 +44,7 @@ func TestCheckFindings(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
 	api := f.newAPI("CRM")
-	program := newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
+	program := newProgram(api, stampCard)
 	for i := range 3 {
 		issueCard(api, program, map[string]string{"external_ref": fmt.Sprint(i)})
 	}

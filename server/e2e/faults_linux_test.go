@@ -146,7 +146,7 @@ func loadMixed(p *process, api *servertest.Client, issue string) {
 	var all sync.WaitGroup
 	for client := range 16 {
 		all.Go(func() {
-			for n := range 20 {
+			for n := range 8 {
 				r := api.Try(context.Background(), "POST", issue, map[string]string{"external_ref": fmt.Sprint(client, "-", n)})
 				if r.Err == nil && r.Status == 201 {
 					r = api.Try(context.Background(), "GET", [...]string{"/cards?limit=100", "/analytics/summary"}[n%2], nil)
@@ -154,7 +154,7 @@ func loadMixed(p *process, api *servertest.Client, issue string) {
 				if r.Err != nil || r.Status/100 != 2 {
 					p.t.Errorf("%s: %d %s (%v)", r.What, r.Status, r.Body, r.Err)
 				}
-				if n == 10 {
+				if n == 4 {
 					form := url.Values{"email": {fmt.Sprintf("p%d@example.com", client)}, "password": {"not the password"}}
 					if resp, err := http.PostForm(p.origin+"/sign-in", form); err != nil {
 						p.t.Error(err)

@@ -166,7 +166,7 @@ func TestNameServerFails(t *testing.T) {
 	f.server = launchCommand(t, cmd)
 	f.server.awaitServing()
 	k := f.makeKey("create", "--name", "Office")
-	program := newProgram(f.api(k), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(f.api(k), prepaidCard)
 	c, path := f.hooks(k, program)
 	hook := map[string]any{"url": "http://hooks.shop.test" + receiver[strings.LastIndex(receiver, ":"):], "events": []string{"card.added"}}
 	deliveries := path + "/" + c.Post(path, hook).NewID() + "/deliveries"

@@ -49,7 +49,7 @@ func TestWebhooksOfCommands(t *testing.T) {
 	url, got := receiveCommanded(t)
 	f := newShop(t, "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
 	k := f.makeKey("create", "--name", "Office")
-	c, path := f.hooks(k, newProgram(f.api(k), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`))
+	c, path := f.hooks(k, newProgram(f.api(k), prepaidCard))
 	c.Post(path, map[string]any{"url": url, "events": []string{"location.*", "subscription.*"}}).Want(201)
 	made := f.location("North")
 	if e := f.next(got); e.Event != "location.created" || e.Data["location_id"] != made {
@@ -90,7 +90,7 @@ func TestWebhookTestOfACommand(t *testing.T) {
 	t.Cleanup(gone.Close)
 	f := newShop(t, "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
 	c, path := f.hooks(f.makeKey("create", "--name", "Office"),
-		newProgram(f.newAPI("Till"), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`))
+		newProgram(f.newAPI("Till"), prepaidCard))
 	for target, want := range map[string]struct {
 		code          int
 		state, stderr string

@@ -100,8 +100,7 @@ func newCrashedShop(t *testing.T) *crashedShop {
 		answered: map[happening]bool{}, issuedCards: map[string]bool{}}
 	t.Cleanup(o.http.CloseIdleConnections)
 	k := o.f.makeKey("create", "--name", "Office")
-	var device struct{ Token string }
-	o.f.json(&device, "device", "create", "--location", o.f.location("Centrale"), "--name", "Till", "--accept-card-ids")
+	token := o.f.tillToken()
 	origin := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	o.args = []string{"serve", "--db", o.f.db, "--listen", origin, "--log-format", "json", "--api-key-rate-limit-per-minute", "0",
 		"--till-rate-limit-per-minute", "0",
@@ -109,8 +108,8 @@ func newCrashedShop(t *testing.T) *crashedShop {
 		"--webhook-delivery-timeout-ms", "60000"}
 	o.away.Lock()
 	o.start()
-	o.api, o.till = o.f.api(k), o.f.server.till(device.Token)
-	o.program = newProgram(o.api, `{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`)
+	o.api, o.till = o.f.api(k), o.f.server.till(token)
+	o.program = newProgram(o.api, stampCard)
 
 	o.endpoint("prompt", `{"events":["*"]}`, func(event string) bool { return event != "transaction.created" },
 		func(arrival, <-chan struct{}) int { return http.StatusOK })

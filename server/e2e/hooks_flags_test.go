@@ -16,7 +16,7 @@ func TestWebhookTargets(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
 	k := f.makeKey("create", "--name", "Office")
-	program := newProgram(f.api(k), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(f.api(k), prepaidCard)
 	const here = "https://127.0.0.1/hook"
 	const plain = "http://127.0.0.1/hook"
 	const private = "https://10.1.2.3/hook"
@@ -64,7 +64,7 @@ func TestHeldWebhooks(t *testing.T) {
 	relaxed := []string{"--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-send-custom-headers"}
 	f := newShop(t, append(relaxed, "--webhook-hold")...)
 	k := f.makeKey("create", "--name", "Office")
-	program := newProgram(f.api(k), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(f.api(k), prepaidCard)
 	c, path := f.hooks(k, program)
 	path += "/" + c.Post(path, map[string]any{
 		"url":            url,

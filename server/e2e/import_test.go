@@ -27,8 +27,8 @@ func TestImportSurvivesKills(t *testing.T) {
 	}
 	f.server = start()
 	api := f.api(k)
-	programs := map[string]string{"standard": newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`),
-		"prepaid": newProgram(api, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)}
+	programs := map[string]string{"standard": newProgram(api, stampCard),
+		"prepaid": newProgram(api, prepaidCard)}
 
 	const seed = 7411
 	t.Logf("seed %d", seed)

@@ -76,8 +76,8 @@ func newReplicatedShop(t *testing.T, tills int) *replicatedShop {
 	noError(t, os.WriteFile(s.config, []byte(text), 0o600))
 	s.serve()
 	api := s.newAPI("CRM")
-	s.token = s.makeDevice("--location", s.location("Centrale"), "--name", "Till", "--accept-card-ids").Token
-	program := newProgram(api, `{"type":"prepaid","name":"Card","initial_balance_cents":0}`)
+	s.token = s.tillToken()
+	program := newProgram(api, prepaidCard)
 	for range tills {
 		s.tills = append(s.tills, &bookings{card: issueCard(api, program, `{}`).ID})
 	}

@@ -95,7 +95,7 @@ func TestMailSurvivesKills(t *testing.T) {
 	}
 	f := newShop(t, flags...)
 	k := f.makeKey("create", "--name", "CRM")
-	program := newProgram(f.api(k), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(f.api(k), prepaidCard)
 	links := &mailedLinks{t: t, server: s, ids: map[string]map[string]int{}, recipients: map[string]string{}}
 	for round := range rounds {
 		from := accepted.count()
@@ -156,7 +156,7 @@ func TestMailAfterKill(t *testing.T) {
 	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender}
 	f := newShop(t, flags...)
 	api := f.newAPI("CRM")
-	made := issueCard(api, newProgram(api, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`),
+	made := issueCard(api, newProgram(api, prepaidCard),
 		`{"holder_email":"zoe@example.com","send_email":true}`)
 	<-reached
 	f.server.signal(syscall.SIGKILL)

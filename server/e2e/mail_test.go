@@ -163,7 +163,7 @@ func TestMailOfCommands(t *testing.T) {
 	s := &mailtest.Server{}
 	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender}
 	f := newShop(t, flags...)
-	program := newProgram(f.newAPI("CRM"), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(f.newAPI("CRM"), prepaidCard)
 	soon := time.After(waitLimit / 2)
 	for i := range 3 {
 		to := fmt.Sprintf("p%d@example.com", i)
@@ -189,7 +189,7 @@ func TestMailHeld(t *testing.T) {
 	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender}
 	f := newShop(t, append(flags, "--webhook-hold")...)
 	k := f.makeKey("create", "--name", "CRM")
-	program := newProgram(f.api(k), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(f.api(k), prepaidCard)
 	asked := `{"holder_email":"zoe@example.com","send_email":true}`
 	issueCard(f.api(k), program, asked)
 	f.server.stop()

@@ -15,7 +15,7 @@ import (
 // assistants is how many clients issue cards at once in TestIssueCardsSurvivesKills, and
 // rowsOfCall how many cards each of them issues with one call.
 const (
-	assistants = 8
+	assistants = 4
 	rowsOfCall = 25
 )
 
@@ -83,7 +83,7 @@ func newIssuingShop(t *testing.T) *issuingShop {
 	s.office = s.makeKey("create", "--name", "Office")
 	s.assistant = s.makeKey("create", "--name", "Assistant", "--class", "mcp", "--scope", "cards:write")
 	s.start()
-	s.program = newProgram(s.api(s.office), `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
+	s.program = newProgram(s.api(s.office), stampCard)
 	e := newEndpoint(t, "assistant", newProgress())
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -169,7 +169,7 @@ func (s *issuingShop) repeat(calls []map[string]any) {
 func TestIssueCardsSurvivesKills(t *testing.T) {
 	t.Parallel()
 	s := newIssuingShop(t)
-	kills := []int64{1, 15, 60} // after so many deliveries
+	kills := []int64{1, 20} // after so many deliveries
 	for round, deliveries := range kills {
 		calls := s.confirmedCalls(round)
 		s.killDuring(calls, deliveries)

@@ -12,9 +12,8 @@ import (
 func mergeTrial(t *testing.T) trial {
 	f := newShop(t)
 	api := f.newAPI("Office")
-	f.location("Centrale")
-	till := f.server.till(f.makeDevice("--location", "Centrale", "--accept-card-ids").Token)
-	program := newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`)
+	till := f.server.till(f.tillToken())
+	program := newProgram(api, stampCard)
 	keep := issueCard(api, program, `{"holder_name":"Ada"}`).ID
 	gone := issueCard(api, program, `{"external_ref":"7","holder_email":"ada@example.org"}`).ID
 	f.run("card", "contact", gone, "--phone", "+393331234567", "--birthday", "02-29", "--note", "regular", "--codes", "C-1,C-2")

@@ -77,7 +77,7 @@ func TestOlderServer(t *testing.T) {
 	cmd.Env = environment(nil)
 	server := launchCommand(t, cmd)
 	server.awaitServing()
-	program := newProgram(server.api(k.Secret), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(server.api(k.Secret), prepaidCard)
 
 	for _, args := range []string{"shop list", "location list", "key list", "program list", "card find", "webhook list",
 		"transaction list", "stats", "user list", "audit", "check", "check --quick --rebuild",

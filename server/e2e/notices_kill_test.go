@@ -56,9 +56,8 @@ func TestNoticesSurviveKills(t *testing.T) {
 		"--webhook-backoff-base", "10ms", "--till-rate-limit-per-minute", "0"}
 	f := newShop(t, flags...)
 	api := f.newAPI("CRM")
-	var device struct{ Token string }
-	f.json(&device, "device", "create", "--location", f.location("Centrale"), "--name", "Till", "--accept-card-ids")
-	program := newProgram(api, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	token := f.tillToken()
+	program := newProgram(api, prepaidCard)
 	arrived := newProgress()
 	var cards []*notified
 	for range 8 {
@@ -76,7 +75,7 @@ func TestNoticesSurviveKills(t *testing.T) {
 		from := arrived.count()
 		var writers sync.WaitGroup
 		for _, n := range cards {
-			till := f.server.till(device.Token)
+			till := f.server.till(token)
 			writers.Go(func() {
 				for topUp(t, till, n.id) {
 				}

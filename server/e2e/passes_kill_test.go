@@ -157,7 +157,7 @@ func servePasses(variable string) error {
 type passShop struct {
 	*shopFile
 	conf                          passServer
-	till                          device
+	till                          string // its token
 	api                           *servertest.Client
 	program                       string
 	phones                        map[string]*passHolder // by push token
@@ -189,7 +189,7 @@ func newPassShop(t *testing.T, phones int) *passShop {
 	s.conf = passServer{s.db, fmt.Sprintf("127.0.0.1:%d", freePort(t)), apns.URL, authority.Certificate.Raw, certificateOf(apns.URL)}
 	s.serve()
 	s.api = s.newAPI("CRM")
-	s.till = s.makeDevice("--location", s.location("Centrale"), "--name", "Till", "--accept-card-ids")
+	s.till = s.tillToken()
 	s.program = newProgram(s.api, `{"type":"prepaid","name":"Card 0","initial_balance_cents":0}`)
 
 	key, request, err := apple.NewRequest()
@@ -291,7 +291,7 @@ func TestPassesSurviveKills(t *testing.T) {
 	for round := range 1 + *killsFlag {
 		var writers sync.WaitGroup
 		for _, p := range s.phones {
-			till := s.server.till(s.till.Token)
+			till := s.server.till(s.till)
 			writers.Go(func() {
 				for topUp(t, till, p.card) {
 					s.stamps.add()

@@ -11,7 +11,7 @@ func TestCheckRebuilds(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
 	api := f.newAPI("CRM")
-	program := newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
+	program := newProgram(api, stampCard)
 	issueCard(api, program, map[string]string{"external_ref": "ada"})
 	sqlExec(t, f.db, "PRAGMA busy_timeout=5000; UPDATE program_counts SET stamps=7; DELETE FROM quarter_counts; "+
 		"UPDATE day_counts SET cards=3")

@@ -39,7 +39,7 @@ func newLeavingShop(t *testing.T) (l *leavingShop) {
 	l.key = f.makeKey("create", "--name", "CRM", "--shop", "Bar Nero").Secret
 	l.till = f.makeDevice("--shop", "Bar Nero", "--location", "Nord", "--accept-card-ids").Token
 	api, till := f.server.api(l.key), f.server.till(l.till)
-	program := newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`)
+	program := newProgram(api, stampCard)
 	for i := range 10 {
 		l.card = issueCard(api, program, fmt.Sprintf(`{"external_ref":"%d"}`, i)).ID
 		till.Post("/cards/"+l.card+"/stamps", `{"count":3}`).Want(201)

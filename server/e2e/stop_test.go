@@ -114,7 +114,7 @@ func startStopTest(t *testing.T) *stopTest {
 	for i := range s.keys { // the rate limit is per key
 		s.keys[i] = s.makeKey("create", "--name", fmt.Sprint("Client ", i))
 	}
-	s.program = newProgram(s.api(s.keys[0]), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	s.program = newProgram(s.api(s.keys[0]), prepaidCard)
 	for i := range 10 {
 		s.slow = append(s.slow, s.beginSlow(i))
 	}

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
 	"punchcard/server/servertest/require"
-	"punchcard/store"
 )
 
 // The WAL starts with a header, followed by frames, each a header and a page. The second word of a
@@ -103,11 +103,9 @@ func newKilledFile(t *testing.T, n int) *killedFile {
 	return c
 }
 
-// stampCard is a stamp program that every location accepts.
-const stampCard = `{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`
-
 // checkOpens opens the database with a WAL of which only the first intact bytes are undamaged, and
-// checks that the database has exactly the writes of the commits in them.
+// checks that the database has exactly the writes of the commits in them. It checks the whole file behind each commit, since
+// what is read behind the frames up to the next one is the same.
 func (c *killedFile) checkOpens(t *testing.T, what string, wal []byte, intact int) {
 	t.Helper()
 	path := filepath.Join(c.dir, "shop.db")
@@ -119,30 +117,10 @@ func (c *killedFile) checkOpens(t *testing.T, what string, wal []byte, intact in
 			os.Remove(path + end)
 		}
 	}()
-	s, err := store.Open(path, store.Options{MustExist: true, Readers: 1})
-	if err != nil {
-		t.Errorf("%s: %v", what, err)
-		return
+	if slices.Contains(c.commits, intact) {
+		checkFile(t, path)
 	}
-	defer s.Close()
-	if findings, err := s.Check(); err != nil || len(findings) > 0 {
-		t.Errorf("%s: %v %q", what, err, findings)
-	}
-	shop, err := s.ResolveShop("")
-	if err != nil {
-		t.Errorf("%s: %v", what, err)
-		return
-	}
-	there := map[string]bool{}
-	if err := s.View(0, func(v *store.View) error {
-		list, err := v.Cards(store.Access{Shop: shop}, store.CardFilter{}, store.PageQuery{})
-		for _, card := range list.Data {
-			there[card.ExternalRef.V] = true
-		}
-		return err
-	}); err != nil {
-		t.Errorf("%s: %v", what, err)
-	}
+	there := query(t, path, "SELECT external_ref FROM cards")
 	// A write is there if its commit is. Its commit lies after the previous answer and not after its
 	// own answer.
 	before := 0
@@ -154,9 +132,9 @@ func (c *killedFile) checkOpens(t *testing.T, what string, wal []byte, intact in
 		for _, commit := range c.commits {
 			may = may || commit > before && commit <= intact
 		}
-		if must := a.logSize <= intact; must && !there[a.ref] {
+		if is := slices.Contains(there, a.ref); a.logSize <= intact && !is {
 			t.Errorf("%s: %s is lost although its commit is in the first %d bytes", what, a.ref, intact)
-		} else if there[a.ref] && !may {
+		} else if is && !may {
 			t.Errorf("%s: %s exists without its commit", what, a.ref)
 		}
 	}
