@@ -162,7 +162,7 @@ func TestAttackDowngrade(t *testing.T) {
 		filepath.Join(dir, "key.pem"), "--metrics-listen", "127.0.0.1:0")
 	plain := startServe(t, filepath.Join(dir, "plain.db"))
 	client := newClient(t, p.origin, "").Via(&http.Client{
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true},
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}},
 	})
 	for _, request := range []string{
 		"GET /docs", "GET /healthz", "GET /readyz", "GET /openapi.json", "GET /nothing", "GET /i/x", "POST /i/x/install",

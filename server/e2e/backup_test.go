@@ -201,8 +201,8 @@ func TestBackupUnderLoad(t *testing.T) {
 	t.Parallel()
 	b := newBusyShop(t, 8)
 	dir := t.TempDir()
-	for round := range 3 {
-		b.waitForAnswers(50)
+	for round := range 2 {
+		b.waitForAnswers(25)
 		file := filepath.Join(dir, fmt.Sprint("copy", round, ".db"))
 		before := b.countsNow(b.answered)
 		out := b.run("backup", file)
@@ -238,7 +238,7 @@ func TestBackupCannotWrite(t *testing.T) {
 		"permission denied: punchcard runs as user ")
 	size := require.Must(os.Stat(db)).Size()
 	dir, tries := t.TempDir(), 0
-	for limit := int64(70); limit*512 < size+4096; limit += 1 + size/512/12 {
+	for limit := int64(70); limit*512 < size+4096; limit += 1 + size/512/6 {
 		// RLIMIT_FSIZE simulates the full disk. The smallest limit is above the size of the -shm
 		// file, which reading the database needs.
 		cmd := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, limit), binary(), "backup",
@@ -253,7 +253,7 @@ func TestBackupCannotWrite(t *testing.T) {
 			t.Fatalf("a failed backup left %v", left)
 		}
 	}
-	if tries < 10 {
+	if tries < 5 {
 		t.Errorf("only %d limits were tried", tries)
 	}
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=100k", "none", dir).CombinedOutput(); err != nil {

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,10 +25,7 @@ import (
 // any, before those of the program.
 func startSeeded(t *testing.T, env []string, by ...string) (p *process, api *servertest.Client, issue string) {
 	t.Helper()
-	db := filepath.Join(t.TempDir(), "shop.db")
-	seeded := startDev(t, "--db", db)
-	ready := seeded.ready
-	seeded.stop()
+	db, ready := demoFile(t)
 	args := append(by, binary(), "serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json",
 		"--api-key-rate-limit-per-minute", "0")
 	cmd := exec.Command(args[0], args[1:]...)

@@ -2,9 +2,7 @@ package e2e
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -71,13 +69,4 @@ func TestLimitsTakeEffect(t *testing.T) {
 
 	plain := startDev(t)
 	plain.outside().Get("/pricing").Want(404, "not_found")
-}
-
-// TestOwnTimeZones checks that the binary contains the time zones.
-func TestOwnTimeZones(t *testing.T) {
-	t.Parallel()
-	out, err := exec.Command("go", "list", "-deps", ".").Output()
-	if err != nil || !slices.Contains(strings.Fields(string(out)), "time/tzdata") {
-		t.Errorf("the binary does not contain the time zones (%v)", err)
-	}
 }

@@ -105,10 +105,7 @@ func TestMailOverTLS(t *testing.T) {
 	conf := &tls.Config{Certificates: []tls.Certificate{own}}
 	secret := filepath.Join(dir, "password")
 	noError(t, os.WriteFile(secret, []byte("sésame: ouvre-toi\n"), 0o600))
-	db := filepath.Join(dir, "shop.db")
-	seeded := startDev(t, "--db", db)
-	ready := seeded.ready
-	seeded.stop()
+	db, ready := demoFile(t)
 	for _, scheme := range []string{"smtp", "smtps"} {
 		s := &mailtest.Server{TLS: conf, Password: "sésame: ouvre-toi"}
 		ln := require.Must(net.Listen("tcp", "127.0.0.1:0"))

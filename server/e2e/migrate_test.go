@@ -79,11 +79,8 @@ func TestOlderServer(t *testing.T) {
 	server.awaitServing()
 	program := newProgram(server.api(k.Secret), prepaidCard)
 
-	for _, args := range []string{"shop list", "location list", "key list", "program list", "card find", "webhook list",
-		"transaction list", "stats", "user list", "audit", "check", "check --quick --rebuild",
-		"key create --name Second", "shop update --name Other", "program suspend Prepaid", "key revoke-all --yes",
-		"user invite ada@example.com --role owner"} {
-		execute(t, nil, append(strings.Fields(args), "--db", db)...).refused(t, db, "schema ("+olderSchema, "punchcard migrate --db "+db)
+	for _, args := range []string{"shop list", "check --quick --rebuild", "shop update --name Other"} {
+		runHere(append(strings.Fields(args), "--db", db)...).refused(t, db, "schema ("+olderSchema, "punchcard migrate --db "+db)
 	}
 	for _, args := range []string{
 		"migrate", "migrate --no-copy", "serve --listen 127.0.0.1:0", "dev --listen 127.0.0.1:0", "restore COPY --force",

@@ -25,10 +25,7 @@ import (
 // of it.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
-	db := filepath.Join(t.TempDir(), "shop.db")
-	seeded := startDev(t, "--db", db)
-	ready := seeded.ready
-	seeded.stop()
+	db, ready := demoFile(t)
 	p := startServe(t, db, "--access-log", "--trusted-proxy", "127.0.0.0/8,10.0.0.0/8")
 	api := p.api(ready.APIKey)
 	card := issueCard(api, ready.ProgramIDs["standard"], map[string]string{
@@ -219,10 +216,7 @@ func TestCertificateEnds(t *testing.T) {
 // personal data or secrets.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	db := filepath.Join(t.TempDir(), "shop.db")
-	seeded := startDev(t, "--db", db)
-	ready := seeded.ready
-	seeded.stop()
+	db, ready := demoFile(t)
 	p := startServe(t, db, "--metrics-listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
 	api := p.api(ready.APIKey)
 	card := issueCard(api, ready.ProgramIDs["standard"], map[string]string{

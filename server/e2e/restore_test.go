@@ -51,14 +51,11 @@ func copyFolder(t *testing.T, from string) (to string) {
 
 const oldShops, newShops = "Bar Lux,In the log", "Bar Nero"
 
-// backupOf returns a backup of a database with one shop.
+// backupOf returns a database with one shop, which is a backup too, since nobody uses it.
 func backupOf(t *testing.T, name string) (file string) {
 	t.Helper()
-	dir := t.TempDir()
-	db, file := filepath.Join(dir, "other.db"), filepath.Join(dir, "backup.db")
-	for _, args := range [][]string{{"shop", "create", "--name", name}, {"backup", file}} {
-		execute(t, nil, append(args, "--db", db)...).ok(t)
-	}
+	file = filepath.Join(t.TempDir(), "backup.db")
+	succeed(t, "shop", "create", "--name", name, "--db", file)
 	return file
 }
 
@@ -78,8 +75,8 @@ func TestRestore(t *testing.T) {
 	dir, backup := copyFolder(t, crashedFolder(t)), backupOf(t, "Bar Nero")
 	db, same := filepath.Join(dir, "shop.db"), unchanged(t, backup)
 	noError(t, os.Chmod(db, 0o640))
-	execute(t, nil, "restore", backup, "--db", db).refused(t, db, "exists already", "--force")
-	r := execute(t, nil, "restore", backup, "--db", db, "--force")
+	runHere("restore", backup, "--db", db).refused(t, db, "exists already", "--force")
+	r := runHere("restore", backup, "--db", db, "--force")
 	if r.code != 0 || !strings.Contains(r.stdout, "before-restore") || !strings.Contains(r.stdout, "--webhook-hold") {
 		t.Fatalf("%+v", r)
 	}
@@ -99,7 +96,7 @@ func TestRestore(t *testing.T) {
 	startServe(t, db).stop()
 
 	// The database that was put aside is a backup too, so the restore can be reverted.
-	execute(t, nil, "restore", aside, "--db", db, "--force").ok(t)
+	runHere("restore", aside, "--db", db, "--force").ok(t)
 	if got := shopNames(t, db); got != oldShops {
 		t.Errorf("restored again: %s", got)
 	}
@@ -117,7 +114,7 @@ func TestRestore(t *testing.T) {
 	}
 
 	fresh := filepath.Join(t.TempDir(), "fresh.db")
-	if r := execute(t, nil, "restore", backup, "--db", fresh); r.code != 0 || strings.Contains(r.stdout, "before-restore") {
+	if r := runHere("restore", backup, "--db", fresh); r.code != 0 || strings.Contains(r.stdout, "before-restore") {
 		t.Errorf("%+v", r)
 	}
 	if info, err := os.Stat(fresh); err != nil || info.Mode().Perm() != 0o600 {
@@ -131,7 +128,7 @@ func TestRestore(t *testing.T) {
 func TestRestoreBesideAServer(t *testing.T) {
 	t.Parallel()
 	f, backup := newShop(t), backupOf(t, "Bar Nero")
-	execute(t, nil, "restore", backup, "--db", f.db, "--force").refused(t, f.db, "is serving", "stop it")
+	runHere("restore", backup, "--db", f.db, "--force").refused(t, f.db, "is serving", "stop it")
 	if got := shopNames(t, f.db); got != "Bar Lux" {
 		t.Errorf("under a server: %s", got)
 	}
@@ -141,8 +138,8 @@ func TestRestoreBesideAServer(t *testing.T) {
 	// A WAL without its database must not be applied to the restored database.
 	orphan := filepath.Join(copyFolder(t, crashedFolder(t)), "shop.db")
 	noError(t, os.Remove(orphan))
-	execute(t, nil, "restore", backup, "--db", orphan).refused(t, orphan+"-wal", "--force")
-	if r := execute(t, nil, "restore", backup, "--db", orphan, "--force"); r.code != 0 || shopNames(t, orphan) != newShops {
+	runHere("restore", backup, "--db", orphan).refused(t, orphan+"-wal", "--force")
+	if r := runHere("restore", backup, "--db", orphan, "--force"); r.code != 0 || shopNames(t, orphan) != newShops {
 		t.Errorf("%+v", r)
 	}
 	checkFile(t, orphan)
@@ -170,7 +167,7 @@ func killRestore(t *testing.T, old, backup, what string, run func(args ...string
 		t.Fatalf("%s: the database has %s", what, got)
 	}
 	// The next restore is not prevented by what is left.
-	if r := execute(t, nil, "restore", backup, "--db", db, "--force"); r.code != 0 || shopNames(t, db) != newShops {
+	if r := runHere("restore", backup, "--db", db, "--force"); r.code != 0 || shopNames(t, db) != newShops {
 		t.Fatalf("%s: the next restore: %+v", what, r)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.partial")); len(left) > 0 {
@@ -284,7 +281,7 @@ func TestToleratedTables(t *testing.T) {
 		t.Fatalf("the file has %d such tables", n)
 	}
 	checkFile(t, file)
-	execute(t, nil, "restore", file, "--db", restored).ok(t)
+	runHere("restore", file, "--db", restored).ok(t)
 	checkFile(t, restored)
 	startServe(t, restored)
 }

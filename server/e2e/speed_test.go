@@ -86,8 +86,18 @@ func fillDev(b *testing.B, file string, n int) {
 	noError(b, st.Close())
 }
 
+// demoFile makes a file with the demo shop and returns its path.
+func demoFile(t *testing.T) (file string, ready *seed.Ready) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "shop.db")
+	st, ready := openDev(t, file)
+	noError(t, st.Close())
+	return file, ready
+}
+
 // openDev opens a file as dev does, with the demo shop, which it makes if it is missing.
-func openDev(b *testing.B, file string) (*store.Store, *seed.Ready) {
+func openDev(t testing.TB, file string) (*store.Store, *seed.Ready) {
+	t.Helper()
 	st := require.Must(store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true}))
 	ready := require.Must(seed.Demo(st, "http://127.0.0.1"))
 	return st, ready
