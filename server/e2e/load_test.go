@@ -36,7 +36,7 @@ func TestLoad(t *testing.T) {
 	}
 	t.Run("at a rate", func(t *testing.T) {
 		t.Parallel()
-		code, stdout, stderr := run(t, "-minutes", "0.01", "-cards", "320", "-clients", "32", "-rate", "200")
+		code, stdout, stderr := run(t, "-minutes", "0.005", "-cards", "80", "-clients", "8", "-rate", "200")
 		if code != 0 || stderr != "" {
 			t.Fatalf("exit %d: %s\n%s", code, stderr, stdout)
 		}
@@ -52,7 +52,7 @@ func TestLoad(t *testing.T) {
 	// At full speed. The WAL exceeds one megabyte while the cards are issued.
 	t.Run("finds what breaks a bound", func(t *testing.T) {
 		t.Parallel()
-		code, stdout, stderr := run(t, "-minutes", "0.01", "-cards", "400", "-clients", "8", "-wal-bound", "1")
+		code, stdout, stderr := run(t, "-minutes", "0.001", "-cards", "80", "-clients", "8", "-wal-bound", "1")
 		if code != 1 || !strings.Contains(stdout, "FAULT the write-ahead log grew to ") || !strings.HasPrefix(stderr, "load: 1 faults") {
 			t.Errorf("exit %d: %s\n%s", code, stderr, stdout)
 		}

@@ -64,7 +64,7 @@ func schemaOfNewFile(t *testing.T) string {
 	return query(t, newDatabase(t), "PRAGMA user_version")[0]
 }
 
-// TestOlderServer runs commands of this version on a file that an older server serves. None of
+// TestOlderServer runs commands of this version on a file that an older server serves. All open it in one place. None of
 // them changes the file, and the server goes on. It then upgrades the file and goes back.
 func TestOlderServer(t *testing.T) {
 	t.Parallel()
@@ -82,17 +82,16 @@ func TestOlderServer(t *testing.T) {
 	for _, args := range []string{"shop list", "check --quick --rebuild", "shop update --name Other"} {
 		runHere(append(strings.Fields(args), "--db", db)...).refused(t, db, "schema ("+olderSchema, "punchcard migrate --db "+db)
 	}
-	for _, args := range []string{
-		"migrate", "migrate --no-copy", "serve --listen 127.0.0.1:0", "dev --listen 127.0.0.1:0", "restore COPY --force",
-	} {
-		args = strings.ReplaceAll(args, "COPY", copyFile(t, newOlder(t)))
-		execute(t, nil, append(strings.Fields(args), "--db", db)...).refused(t, db, "another punchcard is serving this database")
-	}
 	copied := filepath.Join(t.TempDir(), "backup.db")
 	for _, args := range []string{"check --quick", "backup " + copied} {
 		if r := execute(t, nil, append(strings.Fields(args), "--db", db)...); r.code != 0 {
 			t.Errorf("%s: %+v", args, r)
 		}
+	}
+	for _, args := range []string{
+		"migrate", "serve --listen 127.0.0.1:0", "dev --listen 127.0.0.1:0", "restore " + copied + " --force",
+	} {
+		execute(t, nil, append(strings.Fields(args), "--db", db)...).refused(t, db, "another punchcard is serving this database")
 	}
 	wantSchema(t, copied, olderSchema)
 	wantSchema(t, db, olderSchema)
@@ -113,15 +112,15 @@ func TestOlderServer(t *testing.T) {
 	if info := require.Must(os.Stat(kept)); info.Mode() != 0o600 {
 		t.Errorf("the copy has the mode %v", info.Mode())
 	}
-	execute(t, nil, "shop", "list", "--db", kept).refused(t, "punchcard migrate")
+	runHere("shop", "list", "--db", kept).refused(t, "punchcard migrate")
 	executeOlder(t, "shop", "list", "--db", db).refused(t, "newer punchcard")
 
 	// Back to the older version, and an older backup in a newer one.
 	executeOlder(t, "restore", kept, "--db", db, "--force").ok(t)
 	executeOlder(t, "check", "--db", db).ok(t)
-	execute(t, nil, "restore", copied, "--db", db, "--force").ok(t)
+	succeed(t, "restore", copied, "--db", db, "--force")
 	wantSchema(t, db, olderSchema)
-	if r := execute(t, nil, "migrate", "--db", db, "--no-copy"); r.code != 0 ||
+	if r := runHere("migrate", "--db", db, "--no-copy"); r.code != 0 ||
 		!strings.HasPrefix(r.stdout, fmt.Sprintf("%s: schema %s → %s", db, olderSchema, newSchema)) {
 		t.Errorf("%+v", r)
 	}
