@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // specSettings are the environment variables whose names must not change.
@@ -335,5 +337,23 @@ func TestCommandsOnNoFile(t *testing.T) {
 	f.refused("shop create --name x --db "+filepath.Join(t.TempDir(), "no", "x.db"), "folder")
 	if found := f.folder(); len(found) != 0 {
 		t.Errorf("created %v", found)
+	}
+}
+
+// TestWebhookFlags checks that the flags about webhooks are in the configuration of the server, and that without them
+// it takes public targets alone, and sends.
+func TestWebhookFlags(t *testing.T) {
+	flags := []string{
+		"--webhook-allow-http", "--webhook-allow-cidr=127.0.0.0/8", "--webhook-hold", "--webhook-send-custom-headers", "--webhook-preview-events",
+	}
+	for set, args := range map[bool][]string{false: {"serve"}, true: append([]string{"serve"}, flags...)} {
+		cli := New()
+		require.Must(require.Must(kong.New(cli)).Parse(args))
+		conf := require.Must(cli.Serve.Server.config(io.Discard))
+		guard := conf.Guard
+		got := []bool{guard.AllowHTTP, len(guard.AllowCIDR) == 1, conf.HoldWebhooks, conf.CustomHeaders, conf.PreviewEvents}
+		if slices.Contains(got, !set) || guard.Loopback || guard.Unresolved {
+			t.Errorf("%v: the configuration has %v, and the guard is %+v", args, got, guard)
+		}
 	}
 }

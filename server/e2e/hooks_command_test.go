@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest"
 )
 
 // commanded is a delivery of an event that a command caused.
@@ -29,6 +31,11 @@ func receiveCommanded(t testing.TB) (url string, got <-chan commanded) {
 	}))
 	t.Cleanup(r.Close)
 	return r.URL, all
+}
+
+// hooks returns a client with a key and the path of the webhooks of a program.
+func (f *shopFile) hooks(k key, program string) (c *servertest.Client, path string) {
+	return f.api(k), "/programs/" + program + "/webhooks"
 }
 
 // next waits for a delivery.
@@ -102,4 +109,12 @@ func TestWebhookTestOfACommand(t *testing.T) {
 			t.Errorf("%s: %+v", target, r)
 		}
 	}
+}
+
+// TestStrictWebhookTargets checks that dev takes the targets of webhooks that serve takes if it is told so.
+func TestStrictWebhookTargets(t *testing.T) {
+	t.Parallel()
+	p := startDev(t, "--strict-webhook-targets")
+	wantDetail(p.demo().Post("/programs/"+p.ready.ProgramIDs["access"]+"/webhooks",
+		map[string]any{"url": "http://127.0.0.1/hook", "events": []string{"*"}}), "url", "invalid_value")
 }

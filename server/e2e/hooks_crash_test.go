@@ -128,6 +128,14 @@ func newCrashedShop(t *testing.T) *crashedShop {
 	return o
 }
 
+// hash returns a number that follows from a key alone.
+func hash(key string) (h uint64) {
+	for _, b := range []byte(key) {
+		h = h*31 + uint64(b)
+	}
+	return h & (1<<32 - 1)
+}
+
 // slowAnswer answers when other endpoints have received many more deliveries.
 func (o *crashedShop) slowAnswer(_ arrival, gone <-chan struct{}) int {
 	for from := o.progress.count(); ; {

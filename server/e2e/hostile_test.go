@@ -96,44 +96,6 @@ func TestOversizedRequests(t *testing.T) {
 	}
 }
 
-func TestOldAndPipelinedHTTP(t *testing.T) {
-	t.Parallel()
-	p, api, issue := startForRawClients(t)
-	old := p.dial(t).send("GET /api/public/v1/me HTTP/1.0\r\nAuthorization: Bearer " + api.Key + "\r\n\r\n")
-	old.receive("GET").Want(200)
-	old.wantClosed()
-	kept := p.dial(t)
-	for range 2 {
-		kept.send("GET /api/public/v1/me HTTP/1.0\r\nConnection: keep-alive\r\nAuthorization: Bearer " + api.Key + "\r\n\r\n").
-			receive("GET").Want(200)
-	}
-
-	// Pipelined requests are answered in order, including refusals.
-	var line strings.Builder
-	for i := range 50 {
-		line.WriteString(request("POST", issue, api.Key, "", fmt.Sprintf(`{"external_ref":"%d"}`, i)))
-		line.WriteString(request("POST", issue, api.Key, "", fmt.Sprintf(`{"external_ref":"%d"}`, i)))
-		line.WriteString(request("POST", issue, api.Key, "", `{`))
-		line.WriteString(requestHead("GET", "/cards?external_ref="+fmt.Sprint(i), api.Key) + "\r\n")
-	}
-	w := p.dial(t)
-	go io.WriteString(w.Conn, line.String())
-	for i := range 50 {
-		var made card
-		w.receive("POST").Want(201).Decode(&made)
-		if made.ExternalRef == nil || *made.ExternalRef != fmt.Sprint(i) {
-			t.Fatalf("answer %d is %+v", i, made)
-		}
-		w.receive("POST").Want(409, "conflict")
-		w.receive("POST").Want(400, "validation_failed")
-		var page struct{ Data []card }
-		w.receive("GET").Want(200).Decode(&page)
-		if len(page.Data) != 1 || page.Data[0].ID != made.ID {
-			t.Fatalf("answer %d is %+v", i, page)
-		}
-	}
-}
-
 func TestExpectContinue(t *testing.T) {
 	t.Parallel()
 	p, api, issue := startForRawClients(t)

@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -135,39 +134,4 @@ func TestMailSurvivesKills(t *testing.T) {
 func issueWithMail(t *testing.T, c *servertest.Client, program, to string, v *card) bool {
 	r := c.On(t).Try(context.Background(), "POST", "/programs/"+program+"/cards", fmt.Sprintf(`{"holder_email":%q,"send_email":true}`, to))
 	return r.Err == nil && r.Status == 201 && json.Unmarshal(r.Body, v) == nil
-}
-
-// TestMailAfterKill kills the server while the mail server has a message that it has not yet
-// accepted, after the request for the mail was answered.
-func TestMailAfterKill(t *testing.T) {
-	t.Parallel()
-	reached, release := make(chan struct{}, 10), make(chan struct{})
-	var once sync.Once
-	s := &mailtest.Server{Rcpt: func(string) error {
-		reached <- struct{}{}
-		first := false
-		once.Do(func() { first = true })
-		if first {
-			<-release
-			return errors.New("too late")
-		}
-		return nil
-	}}
-	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender}
-	f := newShop(t, flags...)
-	api := f.newAPI("CRM")
-	made := issueCard(api, newProgram(api, prepaidCard),
-		`{"holder_email":"zoe@example.com","send_email":true}`)
-	<-reached
-	f.server.signal(syscall.SIGKILL)
-	f.server.wait()
-	close(release)
-	if n := len(s.All()); n != 0 {
-		t.Fatalf("%d mails were accepted before", n)
-	}
-	f.server = startServe(t, f.db, flags...)
-	if _, body := waitForMail(t, s).Parsed(t); !strings.Contains(body, made.InstallURL[strings.Index(made.InstallURL, "/i/"):]) {
-		t.Errorf("got %q", body)
-	}
-	f.server.stop()
 }
