@@ -91,7 +91,6 @@ func TestAttackModes(t *testing.T) {
 		run("shop", "create", "--name", "Bar Lux", "--db", at("link.db"))
 		p := launchCommand(t, under("serve", "--db", at("link.db"), "--listen", "127.0.0.1:0", "--log-format", "json"))
 		p.awaitServing()
-		run("shop", "list", "--db", at("link.db"))
 		run("backup", at("copy.db"), "--db", at("link.db"))
 		names := []string{"real.db", "real.db-wal", "real.db-shm", "real.db.lock", "copy.db"}
 		wantModes(t, umask, dir, names)

@@ -105,16 +105,14 @@ func callEverywhere(p *process, key, device string, made card) (secrets []string
 		"/i/" + token + "%2Fmore", "/c/" + token, "/" + token,
 		"/i/x?token=" + token, "/api/public/v1/cards/" + token, "/api/public/v1/" + token, "/till/v1/cards/" + token,
 		"/till/v1/" + token, "/till/v1/cards/" + short, "/till/v1/cards/" + short + "/stamps"} {
-		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "DELETE", "BREW"} {
-			for _, auth := range []string{"", "Bearer " + key, "Bearer " + device, "Bearer " + token} {
+		for _, method := range []string{"GET", "POST", "BREW"} {
+			for _, auth := range []string{key, device, token} {
 				h := http.Header{
-					"Content-Type": {"application/json"},
-					"X-Staff-Pin":  {"47110815"},
-					"Referer":      {p.origin + "/i/" + token},
-					"Accept":       {"text/html"},
-				}
-				if auth != "" {
-					h.Set("Authorization", auth)
+					"Authorization": {"Bearer " + auth},
+					"Content-Type":  {"application/json"},
+					"X-Staff-Pin":   {"47110815"},
+					"Referer":       {p.origin + "/i/" + token},
+					"Accept":        {"text/html"},
 				}
 				out.Fetch(method, p.origin+path, []byte(`{"platform": "`+token+`"}`), h)
 			}

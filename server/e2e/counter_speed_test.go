@@ -115,10 +115,8 @@ func (s *counterShop) stampAtRate(b *testing.B, addr string, d time.Duration) (t
 					break
 				}
 				<-time.After(time.Until(due))
-				fmt.Fprintf(c, "POST /till/v1/cards/%s/stamps HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nIdempotency-Key: "+
-					"%d-%d\r\n"+
-					"Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"count\":1}",
-					s.ids[rand.IntN(len(s.ids))], addr, seed.TillToken, start.UnixNano(), n)
+				askForStamp(c, addr, seed.TillToken, s.ids[rand.IntN(len(s.ids))],
+					fmt.Sprintf("Idempotency-Key: %d-%d\r\n", start.UnixNano(), n))
 				if err := readAnswer(r, 201); err != nil {
 					b.Error(err)
 					return

@@ -33,15 +33,8 @@ func BenchmarkCardImport(b *testing.B) {
 			fmt.Fprintf(&text, "r%d,Person %d,p%d@example.org,+39333%07d,%02d-10,%d,C-%d\n", i, i, i, i, 1+i%12, i%10, i)
 		}
 		noError(b, os.WriteFile(table, []byte(text.String()), 0o600))
-		cmd := exec.Command(binary(), "serve", "--db", file, "--listen", "127.0.0.1:0", "--log-format", "json",
-			"--till-rate-limit-per-minute", "0")
-		out, err := cmd.StderrPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		noError(b, err)
+		cmd, addr := serveFile(b, file, "--till-rate-limit-per-minute", "0")
 		stop := func() { cmd.Process.Signal(syscall.SIGTERM); cmd.Wait() }
-		addr := servingAddress(b, out)
 		load := exec.Command(binary(), "card", "import", table, "--program", "Coffee card", "--db", file)
 		start := time.Now()
 		ended := make(chan error, 1)
@@ -82,8 +75,7 @@ func stampUntil(addr string, ids []string, ended <-chan error) (took []time.Dura
 		default:
 		}
 		start := time.Now()
-		fmt.Fprintf(c, "POST /till/v1/cards/%s/stamps HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
-			"Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"count\":1}", ids[rand.IntN(len(ids))], addr, seed.TillToken)
+		askForStamp(c, addr, seed.TillToken, ids[rand.IntN(len(ids))], "")
 		if err := readAnswer(r, 201); err != nil {
 			return nil, err
 		}

@@ -282,7 +282,7 @@ func TestPassesSurviveKills(t *testing.T) {
 	t.Parallel()
 	const seed = 20261127
 	chance := rand.New(rand.NewPCG(seed, uint64(*killsFlag)))
-	s := newPassShop(t, 8)
+	s := newPassShop(t, 4)
 	name := "Card 0"
 	rename := func(n int) {
 		name = fmt.Sprint("Card ", n)
@@ -302,7 +302,7 @@ func TestPassesSurviveKills(t *testing.T) {
 		if what == s.reads || chance.IntN(4) == 0 {
 			rename(round + 1)
 		}
-		if want := what.count() + 1 + chance.Int64N(40); !what.waitUntil(func() bool { return what.count() >= want }) {
+		if want := what.count() + 1 + chance.Int64N(20); !what.waitUntil(func() bool { return what.count() >= want }) {
 			t.Fatalf("round %d: no progress:\n%s", round, s.server.stderr)
 		}
 		if round%4 == 3 {

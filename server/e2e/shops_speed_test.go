@@ -103,15 +103,9 @@ func newTenant(tx *store.Tx, n int) (s *tenant, err error) {
 func (d *deployment) serve(args ...string) {
 	var addrs []string
 	for _, file := range d.files {
-		cmd := exec.Command(binary(), append([]string{"serve", "--db", file, "--listen", "127.0.0.1:0", "--log-format", "json",
-			"--trusted-proxy", "127.0.0.0/8"}, args...)...)
-		out, err := cmd.StderrPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		noError(d.b, err)
+		cmd, addr := serveFile(d.b, file, append(args, "--trusted-proxy", "127.0.0.0/8")...)
 		d.servers = append(d.servers, cmd)
-		addrs = append(addrs, servingAddress(d.b, out))
+		addrs = append(addrs, addr)
 	}
 	d.proxy = require.Must(net.Listen("tcp", "127.0.0.1:0"))
 	d.addr = d.proxy.Addr().String()
@@ -180,8 +174,7 @@ func (t *tillConn) stamp(addr string) (status int, err error) {
 		}
 		t.r = bufio.NewReader(t.c)
 	}
-	fmt.Fprintf(t.c, "POST /till/v1/cards/%s/stamps HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"count\":1}", t.ids[rand.IntN(len(t.ids))], t.host, t.token)
+	askForStamp(t.c, t.host, t.token, t.ids[rand.IntN(len(t.ids))], "")
 	err = readAnswer(t.r, 201)
 	if err != nil && strings.HasPrefix(err.Error(), "429 ") {
 		return 429, nil

@@ -35,15 +35,8 @@ func BenchmarkHolderStreams(b *testing.B) {
 	streams, cards := servertest.Sized(2000, 20), servertest.Sized(20_000, 40)
 	file := filepath.Join(b.TempDir(), "streams.db")
 	ids, pages := fillPages(b, file, cards, streams)
-	cmd := exec.Command(binary(), "serve", "--db", file, "--listen", "127.0.0.1:0", "--log-format", "json",
-		"--till-rate-limit-per-minute", "0", "--holder-streams", strconv.Itoa(streams))
-	out, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	noError(b, err)
+	cmd, addr := serveFile(b, file, "--till-rate-limit-per-minute", "0", "--holder-streams", strconv.Itoa(streams))
 	defer func() { cmd.Process.Signal(syscall.SIGTERM); cmd.Wait() }()
-	addr := servingAddress(b, out)
 	turn := servertest.Sized(3*time.Second, 20*time.Millisecond)
 	some := func() float64 { return stampLoad(b, addr, turn, ids) }
 	watched := func() float64 { return stampLoad(b, addr, turn, ids[:streams]) }
@@ -115,6 +108,21 @@ func fillPages(b *testing.B, file string, n, first int) (ids, pages []string) {
 	return ids, pages
 }
 
+// askForStamp sends a request for a stamp on a card. headers are further lines of it.
+func askForStamp(c net.Conn, host, token, card, headers string) {
+	fmt.Fprintf(c, "POST /till/v1/cards/%s/stamps HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n%s"+
+		"Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"count\":1}", card, host, token, headers)
+}
+
+// serveFile starts the binary on a file, and returns its process and the address at which it listens.
+func serveFile(b *testing.B, file string, args ...string) (cmd *exec.Cmd, addr string) {
+	b.Helper()
+	cmd = exec.Command(binary(), append([]string{"serve", "--db", file, "--listen", "127.0.0.1:0", "--log-format", "json"}, args...)...)
+	out := require.Must(cmd.StderrPipe())
+	noError(b, cmd.Start())
+	return cmd, servingAddress(b, out)
+}
+
 // servingAddress reads the log of serve up to the address at which it listens.
 func servingAddress(b *testing.B, log io.Reader) string {
 	b.Helper()
@@ -177,9 +185,7 @@ func stampLoad(b *testing.B, addr string, d time.Duration, ids []string) float64
 			defer c.Close()
 			r := bufio.NewReader(c)
 			for !done.Load() {
-				fmt.Fprintf(c, "POST /till/v1/cards/%s/stamps HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
-					"Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"count\":1}",
-					ids[rand.IntN(len(ids))], addr, seed.TillToken)
+				askForStamp(c, addr, seed.TillToken, ids[rand.IntN(len(ids))], "")
 				if err := readAnswer(r, 201); err != nil {
 					b.Error(err)
 					return
