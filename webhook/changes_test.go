@@ -2,11 +2,9 @@ package webhook_test
 
 import (
 	"bytes"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -28,24 +26,30 @@ func signed(r request, secret string) bool {
 		r.Header.Get(webhook.HeaderStandardSignature) == webhook.SignStandard(secret, r.EventID, at, r.Body)
 }
 
-// first returns a webhook whose first attempt has failed. Changes take effect from
-// the second attempt on.
-func first(t *testing.T, more ...fields) (s *server, r *receiver, h hook, got request, card string) {
-	t.Helper()
-	s = start(t)
-	r = listen(t, status(500))
-	h = s.hook(r.url, more...)
-	card = s.issue(fields{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "external_ref": "member-1"})
+// TestChangesBetweenAttempts changes the webhook, and erases the holder, between the attempts of a delivery. Each
+// attempt must be as the webhook is then.
+func TestChangesBetweenAttempts(t *testing.T) {
+	s := start(t)
+	r, other := listen(t, status(500)), listen(t, status(500))
+	h := s.hook(r.url, fields{"bearer_token": "old-token", "custom_headers": fields{"X-Customer": "blue"}})
+	card := s.issue(fields{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "external_ref": "member-1"})
 	s.settle()
-	return s, r, h, r.next(), card
-}
-
-// TestRotatedSecret checks that the next attempt is signed with the new secret alone.
-func TestRotatedSecret(t *testing.T) {
-	_, r, h, got, _ := first(t)
-	if !signed(got, h.secret) {
-		t.Errorf("not signed: %v", got.Header)
+	first := r.next()
+	authorized := func(got request, want string) {
+		t.Helper()
+		if have := got.Header.Get("Authorization"); have != want {
+			t.Errorf("Authorization %q, want %q", have, want)
+		}
+		shown, ok := h.only().RequestHeaders["Authorization"]
+		if ok != (want != "") || ok && shown != "***" {
+			t.Errorf("the log has %q", shown)
+		}
 	}
+	authorized(first, "Bearer old-token")
+	if !signed(first, h.secret) || !bytes.Contains(first.Body, []byte("Ada Lovelace")) || first.Header.Get("X-Customer") != "" {
+		t.Errorf("got %v %s", first.Header, first.Body)
+	}
+
 	secret := h.patch(fields{"rotate_secret": true}).Secret
 	again := h.next(r)
 	if !signed(again, secret) || signed(again, h.secret) {
@@ -60,114 +64,68 @@ func TestRotatedSecret(t *testing.T) {
 	if stamp, _ := strconv.ParseInt(again.Header.Get(webhook.HeaderTimestamp), 10, 64); time.Since(time.Unix(stamp, 0)).Abs() > time.Hour {
 		t.Errorf("signed at %v", time.Unix(stamp, 0))
 	}
-}
 
-// TestBearerToken checks that the next attempt has the new token or none, and that the log masks
-// it.
-func TestBearerToken(t *testing.T) {
-	_, r, h, got, _ := first(t, fields{"bearer_token": "old-token"})
-	holds := func(got request, want string) {
-		t.Helper()
-		if have := got.Header.Get("Authorization"); have != want {
-			t.Errorf("Authorization %q, want %q", have, want)
-		}
-		shown, ok := h.only().RequestHeaders["Authorization"]
-		if ok != (want != "") || ok && shown != "***" {
-			t.Errorf("the log has %q", shown)
+	h.patch(fields{"bearer_token": "new-token"})
+	authorized(h.next(r), "Bearer new-token")
+
+	h.patch(fields{"url": other.url, "bearer_token": nil, "custom_headers": nil})
+	moved := h.next(other)
+	authorized(moved, "")
+	if string(moved.Body) != string(first.Body) {
+		t.Errorf("got %s", moved.Body)
+	}
+	r.none("the URL was changed")
+
+	s.Control("POST", "/cards/"+card+"/delete", nil)
+	erased := h.next(other)
+	for _, personal := range []string{"Ada", "ada@example.com", "member-1"} {
+		if bytes.Contains(erased.Body, []byte(personal)) {
+			t.Errorf("the erased %s is in %s", personal, erased.Body)
 		}
 	}
-	holds(got, "Bearer old-token")
-	h.patch(fields{"bearer_token": "new-token"})
-	holds(h.next(r), "Bearer new-token")
-	h.patch(fields{"bearer_token": nil})
-	holds(h.next(r), "")
+	if erased.EventID != first.EventID || erased.Card != card || !signed(erased, secret) {
+		t.Errorf("got %s", erased.Body)
+	}
 }
 
 // TestHeadersOfTheLog checks that the log has the headers as they were sent, with
 // secrets masked.
 func TestHeadersOfTheLog(t *testing.T) {
-	t.Parallel()
-	custom := fields{"bearer_token": "token", "custom_headers": fields{"x-customer": "blue", "X-Other": "green"}}
-	for _, sends := range []bool{false, true} {
-		s := start(t, func(c *app.Config) { c.CustomHeaders = sends })
-		r := listen(t)
-		h := s.hook(r.url, custom)
-		s.issue()
-		s.settle()
-		got, shown := r.next(), h.only().RequestHeaders
-		if have := got.Header.Get("X-Customer") + got.Header.Get("X-Other"); have != map[bool]string{true: "bluegreen"}[sends] {
-			t.Errorf("custom headers sent: %v, got %q", sends, have)
-		}
-		want := map[string]string{
-			"Authorization": "***",
-			"Content-Type":  "application/json",
-			"User-Agent":    "punchcard-webhook/" + app.Version,
-		}
-		if sends {
-			want["X-Customer"], want["X-Other"] = "***", "***"
-		}
-		for _, name := range []string{
-			webhook.HeaderSignature, webhook.HeaderID, webhook.HeaderTimestamp, webhook.HeaderStandardSignature,
-			webhook.HeaderSequence,
-		} {
-			want[http.CanonicalHeaderKey(name)] = got.Header.Get(name)
-		}
-		for name, value := range want {
-			if shown[name] != value || value == "" {
-				t.Errorf("the log shows %s: %q, want %q", name, shown[name], value)
-			}
-		}
-		if len(shown) != len(want) {
-			t.Errorf("the log shows %v, want %v", shown, want)
-		}
-		if got.Header.Get("User-Agent") != want["User-Agent"] || got.Header.Get("Content-Type") != want["Content-Type"] ||
-			got.Header.Get("Accept-Encoding") != "" {
-			t.Errorf("sent %v", got.Header)
+	s := start(t, func(c *app.Config) { c.CustomHeaders = true })
+	r := listen(t)
+	h := s.hook(r.url, fields{"bearer_token": "token", "custom_headers": fields{"x-customer": "blue", "X-Other": "green"}})
+	s.issue()
+	s.settle()
+	got, shown := r.next(), h.only().RequestHeaders
+	if got.Header.Get("X-Customer") != "blue" || got.Header.Get("X-Other") != "green" || got.Header.Get("Accept-Encoding") != "" {
+		t.Errorf("sent %v", got.Header)
+	}
+	want := map[string]string{"Authorization": "***", "X-Customer": "***", "X-Other": "***"}
+	for _, name := range []string{
+		"Content-Type", "User-Agent", webhook.HeaderSignature, webhook.HeaderID, webhook.HeaderTimestamp,
+		webhook.HeaderStandardSignature, webhook.HeaderSequence,
+	} {
+		want[http.CanonicalHeaderKey(name)] = got.Header.Get(name)
+	}
+	if want["Content-Type"] != "application/json" || want["User-Agent"] != "punchcard-webhook/"+app.Version {
+		t.Errorf("sent %v", got.Header)
+	}
+	for name, value := range want {
+		if shown[name] != value || value == "" {
+			t.Errorf("the log shows %s: %q, want %q", name, shown[name], value)
 		}
 	}
-}
-
-// TestErasedBetweenAttempts checks that the next attempt has no data of a holder who was erased.
-func TestErasedBetweenAttempts(t *testing.T) {
-	s, r, h, got, card := first(t)
-	if !bytes.Contains(got.Body, []byte("Ada Lovelace")) {
-		t.Errorf("got %s", got.Body)
+	if len(shown) != len(want) {
+		t.Errorf("the log shows %v, want %v", shown, want)
 	}
-	s.Control("POST", "/cards/"+card+"/delete", nil)
-	again := h.next(r)
-	for _, personal := range []string{"Ada", "ada@example.com", "member-1"} {
-		if bytes.Contains(again.Body, []byte(personal)) {
-			t.Errorf("the erased %s is in %s", personal, again.Body)
-		}
-	}
-	if again.EventID != got.EventID || again.Card != card || !signed(again, h.secret) {
-		t.Errorf("got %s", again.Body)
-	}
-}
-
-// TestChangedURL checks that the next attempt goes to the new URL.
-func TestChangedURL(t *testing.T) {
-	_, r, h, got, _ := first(t)
-	other := listen(t)
-	h.patch(fields{"url": other.url})
-	if again := h.next(other); string(again.Body) != string(got.Body) {
-		t.Errorf("got %s", again.Body)
-	}
-	r.none("the URL was changed")
 }
 
 // TestChangedWhileQueued checks that a delivery which waits for the previous one to connect is sent
 // with changes of the webhook made meanwhile.
 func TestChangedWhileQueued(t *testing.T) {
 	s := start(t)
-	reached, release := make(chan struct{}, 16), make(chan struct{})
-	hold := listenRaw(t, nil, func(net.Conn) {
-		reached <- struct{}{}
-		<-release
-	})
-	letGo := sync.OnceFunc(func() { close(release) })
-	t.Cleanup(letGo)
-	h := s.hook(strings.Replace(hold.url, "http:", "https:", 1)) // hangs in the handshake
+	hold, reached, letGo := listenHeld(t)
+	h := s.hook(hold.url)
 	s.burst(3)
 	servertest.Await(t, reached, "a connection")
 	other := listen(t)
@@ -179,10 +137,8 @@ func TestChangedWhileQueued(t *testing.T) {
 		}
 	}
 	s.settle()
-	hold.mu.Lock()
-	defer hold.mu.Unlock()
-	if hold.count != 1 {
-		t.Errorf("%d connections to the old URL, want one", hold.count)
+	if n := hold.connections(); n != 1 {
+		t.Errorf("%d connections to the old URL, want one", n)
 	}
 }
 

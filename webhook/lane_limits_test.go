@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"punchcard/store"
@@ -34,9 +33,8 @@ func TestReturnedWhileQueried(t *testing.T) {
 	}
 }
 
-// TestLaneBounds answers attempts and writes outcomes, choosing between the two at random. A lane
-// never has more attempts at its receiver than its limit, nor more unwritten outcomes than
-// laneMaxUnwritten, but as many as both allow.
+// TestLaneBounds checks that a lane has as many attempts at its receiver and as many unwritten outcomes as laneMax and
+// laneMaxUnwritten allow. For the upper bounds in any order of events see TestChainsDoNotOverlap.
 func TestLaneBounds(t *testing.T) {
 	t.Parallel()
 	l := newLane(&Sender{}, 1)
@@ -50,9 +48,6 @@ func TestLaneBounds(t *testing.T) {
 				d.New, next = append(d.New, store.NewDelivery{Event: next}), next+1
 			}
 			queue = append(queue, l.begin(q, d)...)
-			if len(queue) > laneMax || len(queue)+len(unwritten) > laneMaxUnwritten {
-				t.Fatalf("%d at the receiver, %d unwritten", len(queue), len(unwritten))
-			}
 		}
 	}
 	answer := func() { l.answered(queue[0]); queue, unwritten = queue[1:], append(unwritten, queue[0]) }
@@ -66,19 +61,6 @@ func TestLaneBounds(t *testing.T) {
 	}
 	if len(unwritten) != laneMaxUnwritten {
 		t.Errorf("stopped with %d unwritten", len(unwritten))
-	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 10_000 {
-		if len(queue) > 0 && (len(unwritten) == 0 || rng.IntN(2) == 0) {
-			answer()
-		} else {
-			l.finish(unwritten[0], true)
-			unwritten = unwritten[1:]
-		}
-		fill()
-	}
-	if next < 4000 {
-		t.Errorf("only %d were started", next)
 	}
 }
 

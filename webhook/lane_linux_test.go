@@ -72,7 +72,7 @@ func TestOrderOfRequests(t *testing.T) {
 	r := newOrderedReceiver(t)
 	s.hook(r.url)
 	want := s.burst(200)
-	for range 100 {
+	for range 30 {
 		want = append(want, s.issue())
 	}
 	for range 20 {

@@ -26,53 +26,36 @@ func tlsCases(t *testing.T, trusted *authority) []*receiverCase {
 		return listenRaw(t, c, answerText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")).url
 	}
 	securely := func(act func(net.Conn)) string { return strings.Replace(rawURL(t, act), "http:", "https:", 1) }
+	old := &tls.Config{Certificates: good.Certificates, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	mutual := &tls.Config{Certificates: good.Certificates, ClientAuth: tls.RequireAnyClientCert}
 	return []*receiverCase{
 		{name: "TLS", url: secure(good), want: "200 after 1: "},
-		{
-			name: "TLS 1.1",
-			url:  secure(&tls.Config{Certificates: good.Certificates, MaxVersion: tls.VersionTLS11}),
-			want: "null after 1: the receiver does not speak TLS 1.2 or newer",
-		},
-		{
-			name: "demands a certificate",
-			url:  secure(&tls.Config{Certificates: good.Certificates, ClientAuth: tls.RequireAnyClientCert}),
-			want: "null after 1: the receiver refused the TLS connection",
-		},
-		{
-			name: "closes in the handshake",
-			url:  securely(func(c net.Conn) { c.Read(make([]byte, 1<<16)) }),
-			want: "null after 1: " + cut + " during the TLS handshake",
-		},
-		{name: "resets in the handshake", url: securely(func(c net.Conn) {
+		unanswered("TLS 1.1", secure(old), "the receiver does not speak TLS 1.2 or newer"),
+		unanswered("demands a certificate", secure(mutual), "the receiver refused the TLS connection"),
+		unanswered("closes in the handshake", securely(func(c net.Conn) { c.Read(make([]byte, 1<<16)) }), cut+" during the TLS handshake"),
+		unanswered("resets in the handshake", securely(func(c net.Conn) {
 			c.Read(make([]byte, 1))
 			raw(c).SetLinger(0)
-		}), want: "null after 1: " + reset + " while it was made"},
-		{name: "a wrong handshake", url: securely(func(c net.Conn) {
+		}), reset+" while it was made"),
+		unanswered("a wrong handshake", securely(func(c net.Conn) {
 			c.Read(make([]byte, 1<<16))
 			io.WriteString(c, "\x16\x03\x03\x00\x04\x0e\x00\x00\x00")
 			waitForClose(c)
-		}), want: "null after 1: the TLS handshake failed"},
-		{
-			name: "unknown authority",
-			url:  secure(newAuthority(t).server("localhost", soon)),
-			want: "null after 1: the certificate is from an unknown authority",
-		},
-		{
-			name: "wrong host",
-			url:  secure(trusted.server("example.com", soon)),
-			want: "null after 1: the certificate is not valid for this name",
-		},
-		{
-			name: "expired",
-			url:  secure(trusted.server("localhost", time.Now().Add(-time.Hour))),
-			want: "null after 1: the certificate has expired or is not valid yet",
-		},
-		{name: "plain HTTP on a TLS port", url: securely(func(c net.Conn) {
+		}), "the TLS handshake failed"),
+		unanswered("unknown authority", secure(newAuthority(t).server("localhost", soon)), "the certificate is from an unknown authority"),
+		unanswered("wrong host", secure(trusted.server("example.com", soon)), "the certificate is not valid for this name"),
+		unanswered("expired", secure(trusted.server("localhost", time.Now().Add(-time.Hour))), "the certificate has expired or is not valid yet"),
+		unanswered("plain HTTP on a TLS port", securely(func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
 			waitForClose(c)
-		}), want: "null after 1: the receiver does not speak TLS on this port"},
-		{name: "TLS on a plain port", url: rawURL(t, answerText("\x15\x03\x01\x00\x02\x02\x0a")), want: "null after 1: " + malformed},
+		}), "the receiver does not speak TLS on this port"),
+		unanswered("TLS on a plain port", rawURL(t, answerText("\x15\x03\x01\x00\x02\x02\x0a")), malformed),
 	}
+}
+
+// unanswered returns a receiver whose answer never begins, and what the log must say of it.
+func unanswered(name, url, text string) *receiverCase {
+	return &receiverCase{name: name, url: url, want: "null after 1: " + text}
 }
 
 // unreachableCases returns receivers to which no connection is made.
@@ -83,14 +66,10 @@ func unreachableCases(t *testing.T) []*receiverCase {
 	_, port, _ := net.SplitHostPort(c.LocalAddr().String())
 	const noAddress = "the host has no public address, or its name does not resolve"
 	return []*receiverCase{
-		{name: "nobody listens", url: "http://localhost:" + port + "/secret", want: "null after 1: the connection was refused"},
-		{name: "no such name", url: "https://none.secret.test/secret", want: "null after 1: " + noAddress},
-		{name: "a private address", url: "https://moved.secret.test/secret", want: "null after 1: " + noAddress},
-		{
-			name: "a name server that fails",
-			url:  "https://broken.secret.test/secret",
-			want: "null after 1: the host's name could not be looked up",
-		},
+		unanswered("nobody listens", "http://localhost:"+port+"/secret", "the connection was refused"),
+		unanswered("no such name", "https://none.secret.test/secret", noAddress),
+		unanswered("a private address", "https://moved.secret.test/secret", noAddress),
+		unanswered("a name server that fails", "https://broken.secret.test/secret", "the host's name could not be looked up"),
 	}
 }
 
@@ -98,12 +77,12 @@ func unreachableCases(t *testing.T) []*receiverCase {
 func answerCases(t *testing.T) []*receiverCase {
 	const silently = " without an answer"
 	return []*receiverCase{
-		{name: "closes in the status line", url: rawURL(t, answerText("HTTP/1.1 20")), want: "null after 1: " + malformed},
-		{name: "closes without an answer", url: rawURL(t, func(c net.Conn) { readRequest(c) }), want: "null after 1: " + cut + silently},
-		{name: "resets without an answer", url: rawURL(t, func(c net.Conn) {
+		unanswered("closes in the status line", rawURL(t, answerText("HTTP/1.1 20")), malformed),
+		unanswered("closes without an answer", rawURL(t, func(c net.Conn) { readRequest(c) }), cut+silently),
+		unanswered("resets without an answer", rawURL(t, func(c net.Conn) {
 			readRequest(c)
 			raw(c).SetLinger(0)
-		}), want: "null after 1: " + reset + silently},
+		}), reset+silently),
 		{name: "resets in the middle", url: rawURL(t, func(c net.Conn) {
 			readRequest(c)
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
@@ -114,7 +93,7 @@ func answerCases(t *testing.T) []*receiverCase {
 			url:  rawURL(t, answerText("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")),
 			want: "200 after 1: " + cut + halfway,
 		},
-		{name: "closes in a header", url: rawURL(t, answerText("HTTP/1.1 200 OK\r\nContent-Le")), want: "null after 1: " + malformed},
+		unanswered("closes in a header", rawURL(t, answerText("HTTP/1.1 200 OK\r\nContent-Le")), malformed),
 		{
 			name: "closes in a chunk",
 			url:  rawURL(t, answerText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nhalf")),
@@ -126,18 +105,14 @@ func answerCases(t *testing.T) []*receiverCase {
 			want: "410 after 1: the receiver answered 410",
 			over: true,
 		},
-		{name: "no HTTP", url: rawURL(t, answerText("220 secret ESMTP\r\n")), want: "null after 1: " + malformed},
-		{name: "no number", url: rawURL(t, answerText("HTTP/1.1 secret\r\n\r\n")), want: "null after 1: " + malformed},
+		unanswered("no HTTP", rawURL(t, answerText("220 secret ESMTP\r\n")), malformed),
+		unanswered("no number", rawURL(t, answerText("HTTP/1.1 secret\r\n\r\n")), malformed),
 		{
 			name: "a wrong chunk",
 			url:  rawURL(t, answerText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nsecret\r\n")),
 			want: "200 after 1: " + malformed,
 		},
-		{
-			name: "two lengths",
-			url:  rawURL(t, answerText("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n")),
-			want: "null after 1: " + malformed,
-		},
+		unanswered("two lengths", rawURL(t, answerText("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n")), malformed),
 	}
 }
 
@@ -157,20 +132,20 @@ func endlessCases(t *testing.T, written *atomic.Int64) []*receiverCase {
 			repeat(c, "endless")
 		}), want: "500 after 1: the receiver answered 500"},
 		{name: "gzip bomb", url: answerer(t, bomb), want: "200 after 1: "},
-		{name: "endless 103", url: rawURL(t, func(c net.Conn) {
+		unanswered("endless 103", rawURL(t, func(c net.Conn) {
 			readRequest(c)
 			repeat(c, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
-		}), want: "null after 1: " + oversize},
-		{name: "huge header", url: rawURL(t, func(c net.Conn) {
+		}), oversize),
+		unanswered("huge header", rawURL(t, func(c net.Conn) {
 			readRequest(c)
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nX-Huge: ")
 			repeat(c, "huge")
-		}), want: "null after 1: " + oversize},
-		{name: "many headers", url: rawURL(t, func(c net.Conn) {
+		}), oversize),
+		unanswered("many headers", rawURL(t, func(c net.Conn) {
 			readRequest(c)
 			io.WriteString(c, "HTTP/1.1 200 OK\r\n")
 			repeat(c, "X-Many: headers\r\n")
-		}), want: "null after 1: " + oversize},
+		}), oversize),
 	}
 }
 
@@ -201,14 +176,14 @@ func TestReceiverHangs(t *testing.T) {
 		})
 	}
 	const unmade = "no connection was made within 700 ms"
-	const unanswered = "the receiver did not answer within 700 ms"
+	const noAnswer = "the receiver did not answer within 700 ms"
 	const unended = "the receiver did not end its answer within 700 ms"
 	list := []*receiverCase{
-		{name: "no answer", url: rawURL(t, waitForClose), want: "null after 1: " + unanswered},
-		{name: "no TLS", url: strings.Replace(rawURL(t, waitForClose), "http:", "https:", 1), want: "null after 1: " + unmade},
-		{name: "half a status line", url: holding("HTTP/1.1 2"), want: "null after 1: " + unended},
-		{name: "no end of the headers", url: holding("HTTP/1.1 200 OK\r\nA: b\r\n"), want: "null after 1: " + unended},
-		{name: "103 and no more", url: holding("HTTP/1.1 103 Early Hints\r\n\r\n"), want: "null after 1: " + unended},
+		unanswered("no answer", rawURL(t, waitForClose), noAnswer),
+		unanswered("no TLS", strings.Replace(rawURL(t, waitForClose), "http:", "https:", 1), unmade),
+		unanswered("half a status line", holding("HTTP/1.1 2"), unended),
+		unanswered("no end of the headers", holding("HTTP/1.1 200 OK\r\nA: b\r\n"), unended),
+		unanswered("103 and no more", holding("HTTP/1.1 103 Early Hints\r\n\r\n"), unended),
 		{name: "no body", url: holding("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"), want: "200 after 1: " + unended},
 		{name: "no end of the body", url: holding("HTTP/1.1 200 OK\r\n\r\nhello"), want: "200 after 1: " + unended},
 		{name: "a byte at a time", url: rawURL(t, drip), want: "200 after 1: " + unended},

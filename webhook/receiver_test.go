@@ -196,6 +196,27 @@ func listenRaw(t *testing.T, config *tls.Config, act func(net.Conn)) *rawReceive
 	return w
 }
 
+// listenHeld starts a receiver at which connections hang in the handshake of TLS until letGo is called. reached gets a
+// value for each connection.
+func listenHeld(t *testing.T) (hold *rawReceiver, reached <-chan struct{}, letGo func()) {
+	came, release := make(chan struct{}, 16), make(chan struct{})
+	hold = listenRaw(t, nil, func(net.Conn) {
+		came <- struct{}{}
+		<-release
+	})
+	hold.url = strings.Replace(hold.url, "http:", "https:", 1)
+	letGo = sync.OnceFunc(func() { close(release) })
+	t.Cleanup(letGo)
+	return hold, came, letGo
+}
+
+// connections returns how many connections there were.
+func (w *rawReceiver) connections() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.count
+}
+
 // answerText returns a function that reads a request and writes a text.
 func answerText(text string) func(net.Conn) {
 	return func(c net.Conn) {

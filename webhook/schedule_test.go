@@ -1,7 +1,6 @@
 package webhook_test
 
 import (
-	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -29,46 +28,34 @@ func (h hook) next(r *receiver) request {
 	return got
 }
 
-// TestScheduleOfAttempts checks the waits between five attempts, and that a sixth is never made.
+// TestScheduleOfAttempts checks the waits between five attempts, and that a sixth is never made. For those that a
+// receiver asks for see TestReceiverAnswers.
 func TestScheduleOfAttempts(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name   string
-		answer http.HandlerFunc
-		waits  []time.Duration
-	}{
-		{"500", status(500), []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second}},
-		{"429 and half a minute", retryLater(429, "30"),
-			[]time.Duration{30 * time.Second, 30 * time.Second, 30 * time.Second, 40 * time.Second}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := start(t)
-			r := listen(t, c.answer)
-			h := s.hook(r.url)
-			s.issue()
-			s.settle()
-			first := r.next()
-			for i, min := range c.waits {
-				if d := h.only(); d.Attempts != i+1 || d.DeliveredAt != nil {
-					t.Errorf("after attempt %d: %s", i+1, d.outcome())
-				}
-				checkWait(t, h.wait(), min)
-				if again := h.next(r); string(again.Body) != string(first.Body) || again.EventID != first.EventID {
-					t.Errorf("attempt %d has %s", i+2, again.Body)
-				}
-			}
-			if _, ok := h.due(); ok {
-				t.Error("a sixth attempt is due")
-			}
-			s.advance(24 * time.Hour)
-			r.none("after five attempts")
-			if got := s.Values("SELECT concat_ws(' ', outcome, attempts) FROM deliveries"); !slices.Equal(got, []string{"failed 5"}) {
-				t.Errorf("the row is %q", got)
-			}
-			if w := h.get(); w.ConsecutiveFailures != 1 || !w.Active {
-				t.Errorf("%+v", w)
-			}
-		})
+	s := start(t)
+	r := listen(t, status(500))
+	h := s.hook(r.url)
+	s.issue()
+	s.settle()
+	first := r.next()
+	for i, min := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second} {
+		if d := h.only(); d.Attempts != i+1 || d.DeliveredAt != nil {
+			t.Errorf("after attempt %d: %s", i+1, d.outcome())
+		}
+		checkWait(t, h.wait(), min)
+		if again := h.next(r); string(again.Body) != string(first.Body) || again.EventID != first.EventID {
+			t.Errorf("attempt %d has %s", i+2, again.Body)
+		}
+	}
+	if _, ok := h.due(); ok {
+		t.Error("a sixth attempt is due")
+	}
+	s.advance(24 * time.Hour)
+	r.none("after five attempts")
+	if got := s.Values("SELECT concat_ws(' ', outcome, attempts) FROM deliveries"); !slices.Equal(got, []string{"failed 5"}) {
+		t.Errorf("the row is %q", got)
+	}
+	if w := h.get(); w.ConsecutiveFailures != 1 || !w.Active {
+		t.Errorf("%+v", w)
 	}
 }
 
@@ -131,48 +118,38 @@ func TestFifteenFailuresDisable(t *testing.T) {
 	is("enabled", 0, true)
 }
 
-// TestPendingWaitsWhileInactive checks that pending deliveries of a disabled webhook
+// TestPendingWaitsWhileInactive checks that pending deliveries of a webhook that a 410 has disabled
 // are sent when it is enabled again.
 func TestPendingWaitsWhileInactive(t *testing.T) {
-	t.Parallel()
-	for name, off := range map[string]func(hook, *receiver){
-		"by PATCH": func(h hook, r *receiver) { h.patch(fields{"active": false}) },
-		"by 410": func(h hook, r *receiver) {
-			r.answers(status(410))
-			h.s.issue()
-			h.s.settle()
-			r.next()
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := start(t)
-			r := listen(t, status(500))
-			h := s.hook(r.url)
-			card := s.issue()
-			s.settle()
-			r.next()
-			off(h, r)
-			if w := h.get(); w.Active {
-				t.Fatalf("%+v", w)
-			}
-			if _, ok := h.due(); ok {
-				t.Error("something is due")
-			}
-			s.advance(time.Hour)
-			s.issue()
-			s.settle()
-			r.none("while inactive")
-			r.answers(status(200))
-			h.patch(fields{"active": true})
-			if got := r.next(); got.Card != card {
-				t.Errorf("got %s", got.Body)
-			}
-			s.settle()
-			r.none("what happened meanwhile is not queued")
-			if w := h.get(); !w.Active || w.ConsecutiveFailures != 0 {
-				t.Errorf("%+v", w)
-			}
-		})
+	s := start(t)
+	r := listen(t, status(500))
+	h := s.hook(r.url)
+	card := s.issue()
+	s.settle()
+	r.next()
+	r.answers(status(410))
+	s.issue()
+	s.settle()
+	r.next()
+	if w := h.get(); w.Active {
+		t.Fatalf("%+v", w)
+	}
+	if _, ok := h.due(); ok {
+		t.Error("something is due")
+	}
+	s.advance(time.Hour)
+	s.issue()
+	s.settle()
+	r.none("while inactive")
+	r.answers(status(200))
+	h.patch(fields{"active": true})
+	if got := r.next(); got.Card != card {
+		t.Errorf("got %s", got.Body)
+	}
+	s.settle()
+	r.none("what happened meanwhile is not queued")
+	if w := h.get(); !w.Active || w.ConsecutiveFailures != 0 {
+		t.Errorf("%+v", w)
 	}
 }
 
@@ -186,17 +163,6 @@ func TestLimitsOfFlags(t *testing.T) {
 			c.Limits.WebhookBackoffBase = time.Millisecond
 		}
 	}
-	t.Run("one attempt, one failure", func(t *testing.T) {
-		s := start(t, limits(1, 1))
-		r := listen(t, status(500))
-		h := s.hook(r.url)
-		s.issue()
-		s.settle()
-		r.next()
-		if w, d := h.get(), h.only(); w.Active || w.ConsecutiveFailures != 1 || d.Attempts != 1 {
-			t.Errorf("%+v, %s", w, d.outcome())
-		}
-	})
 	t.Run("from a millisecond", func(t *testing.T) {
 		s := start(t, limits(4, 2))
 		r := listen(t, status(500))
@@ -233,115 +199,76 @@ func TestLimitsOfFlags(t *testing.T) {
 	})
 }
 
-// TestSuspendedShop checks that only subscription.state_changed is sent while the
-// shop is suspended or cancelled.
+// TestSuspendedShop checks that only subscription.state_changed is sent, and retried, while the shop is
+// suspended, and that the state past_due and the end of the add-on hold nothing back. For each state see
+// TestWhatIsDue in the store.
 func TestSuspendedShop(t *testing.T) {
-	t.Parallel()
-	for _, state := range []string{"suspended", "cancelled"} {
-		t.Run(state, func(t *testing.T) {
-			s := start(t)
-			r := listen(t, status(500))
-			s.hook(r.url, fields{"events": []string{"*"}})
-			to := func(state string) { s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": state}) }
-			enroll := func() { s.Control("POST", "/programs/"+s.program()+"/enroll", fields{}) }
-			card := s.issue()
-			s.settle()
-			r.next()
-			r.answers(status(200))
-			to(state)
-			if got := r.next(); got.Event != "subscription.state_changed" {
-				t.Errorf("got %s", got.Body)
-			}
-			enroll()
-			s.advance(time.Hour)
-			r.none("while " + state)
-			if got := s.settle(); got.Pending != 1 {
-				t.Errorf("%+v", got)
-			}
-			to("active")
-			s.settle()
-			both := map[string]bool{}
-			for range 2 { // on separate connections, so either may be read first
-				got := r.next()
-				both[got.Event+got.Card] = true
-			}
-			if !both["card.added"+card] || !both["subscription.state_changed"] {
-				t.Errorf("got %v", both)
-			}
-			r.none("what happened meanwhile is not queued")
-			to("past_due")
-			if got := r.next(); got.Event != "subscription.state_changed" {
-				t.Errorf("past due: got %s", got.Body)
-			}
-			enroll()
-			if got := r.next(); got.Event != "card.added" {
-				t.Errorf("past due: got %s", got.Body)
-			}
-		})
-	}
-}
-
-// TestRetryWhileSuspended checks that a retry of subscription.state_changed is sent to a
-// suspended shop.
-func TestRetryWhileSuspended(t *testing.T) {
 	s := start(t)
 	r := listen(t, status(500))
 	h := s.hook(r.url, fields{"events": []string{"*"}})
-	s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "suspended"})
+	set := func(more fields) { s.Control("PATCH", "/shops/"+s.ShopID, more) }
+	enroll := func() { s.Control("POST", "/programs/"+s.program()+"/enroll", fields{}) }
+	card := s.issue()
 	s.settle()
-	first := r.next()
-	if again := h.next(r); again.EventID != first.EventID || again.Event != "subscription.state_changed" {
+	r.next()
+	set(fields{"subscription_state": "suspended"})
+	s.settle()
+	suspended := r.next()
+	r.answers(status(200))
+	if again := h.next(r); again.EventID != suspended.EventID || again.Event != "subscription.state_changed" {
 		t.Errorf("got %s", again.Body)
 	}
-}
-
-// TestWithoutAddon checks that a shop without the API add-on still gets deliveries.
-func TestWithoutAddon(t *testing.T) {
-	s := start(t)
-	r := listen(t)
-	s.hook(r.url)
-	s.Control("PATCH", "/shops/"+s.ShopID, fields{"api_addon": false})
-	s.Control("POST", "/programs/"+s.program()+"/enroll", fields{})
+	enroll()
+	s.advance(time.Hour)
+	r.none("while suspended")
+	if got := s.settle(); got.Pending != 1 {
+		t.Errorf("%+v", got)
+	}
+	set(fields{"subscription_state": "active"})
+	s.settle()
+	both := map[string]bool{}
+	for range 2 { // on separate connections, so either may be read first
+		got := r.next()
+		both[got.Event+got.Card] = true
+	}
+	if !both["card.added"+card] || !both["subscription.state_changed"] {
+		t.Errorf("got %v", both)
+	}
+	r.none("what happened meanwhile is not queued")
+	set(fields{"subscription_state": "past_due", "api_addon": false})
+	if got := r.next(); got.Event != "subscription.state_changed" {
+		t.Errorf("past due: got %s", got.Body)
+	}
+	enroll()
 	if got := r.next(); got.Event != "card.added" {
-		t.Errorf("got %s", got.Body)
+		t.Errorf("past due: got %s", got.Body)
 	}
 }
 
-// TestDeletedWebhook checks that deleting a webhook or its program deletes its pending deliveries
-// and its log.
+// TestDeletedWebhook checks that deleting the program of a webhook deletes its pending deliveries
+// and its log. The tests of the store delete a webhook itself.
 func TestDeletedWebhook(t *testing.T) {
-	t.Parallel()
-	for name, remove := range map[string]func(hook){
-		"itself":      func(h hook) { h.s.Call("DELETE", h.path(), nil).Want(204) },
-		"its program": func(h hook) { h.s.Control("DELETE", "/programs/"+h.s.program(), nil) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := start(t)
-			r := listen(t)
-			h := s.hook(r.url)
-			s.issue()
-			s.settle()
-			r.next()
-			r.answers(status(500))
-			s.issue()
-			s.settle()
-			r.next()
-			remove(h)
-			s.Call("GET", h.path()+"/deliveries", nil).Want(404)
-			if _, ok := h.due(); ok {
-				t.Error("something is due")
-			}
-			s.advance(time.Hour) // sweeps the log
-			r.none("deleted")
-			for _, table := range []string{"deliveries", "webhooks"} {
-				if got := s.Values("SELECT count(*) FROM " + table); got[0] != "0" {
-					t.Errorf("%s rows of %s are left", got[0], table)
-				}
-			}
-			if name == "itself" && s.hook(r.url).id == h.id {
-				t.Error("the id of the deleted webhook is used again")
-			}
-		})
+	s := start(t)
+	r := listen(t)
+	h := s.hook(r.url)
+	s.issue()
+	s.settle()
+	r.next()
+	r.answers(status(500))
+	s.issue()
+	s.settle()
+	r.next()
+	s.Control("DELETE", "/programs/"+s.program(), nil)
+	s.Call("GET", h.path()+"/deliveries", nil).Want(404)
+	if _, ok := h.due(); ok {
+		t.Error("something is due")
+	}
+	s.advance(time.Hour) // sweeps the log
+	r.none("deleted")
+	for _, table := range []string{"deliveries", "webhooks"} {
+		if got := s.Values("SELECT count(*) FROM " + table); got[0] != "0" {
+			t.Errorf("%s rows of %s are left", got[0], table)
+		}
 	}
 }
 

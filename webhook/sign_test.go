@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"encoding/base64"
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,6 +10,8 @@ import (
 
 	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	stripe "github.com/stripe/stripe-go/v85/webhook"
+
+	"punchcard/server/servertest/require"
 )
 
 const (
@@ -47,77 +48,22 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestStripeVerifies checks signatures, and changed requests, with Stripe's library.
-func TestStripeVerifies(t *testing.T) {
-	t.Parallel()
-	at := time.Now()
-	for _, body := range []string{`{"event":"card.added","data":{"n":"Zoë\u0000"}}`, "", "\x00\xff\n", strings.Repeat("x", 1<<20)} {
-		if err := stripe.ValidatePayload([]byte(body), Sign(secretA, at, []byte(body)), secretA); err != nil {
-			t.Errorf("%.40q: %v", body, err)
-		}
-	}
-
-	body := []byte(`{"event":"card.added"}`)
-	good := Sign(secretA, at, body)
-	now := strconv.FormatInt(at.Unix(), 10)
-	for name, c := range map[string]struct {
-		body, header, secret string
-		want                 error
-	}{
-		"a changed byte":         {`{"event":"card.addee"}`, good, secretA, stripe.ErrNoValidSignature},
-		"a byte more":            {string(body) + "\n", good, secretA, stripe.ErrNoValidSignature},
-		"another secret":         {string(body), good, secretB, stripe.ErrNoValidSignature},
-		"the secret's key alone": {string(body), good, strings.TrimPrefix(secretA, secretPrefix), stripe.ErrNoValidSignature},
-		"another t": {
-			string(body), strings.Replace(good, now, strconv.FormatInt(at.Unix()-1, 10), 1), secretA, stripe.ErrNoValidSignature,
-		},
-		"an old t": {string(body), Sign(secretA, at.Add(-time.Hour), body), secretA, stripe.ErrTooOld},
-	} {
-		if err := stripe.ValidatePayload([]byte(c.body), c.header, c.secret); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// TestStandardWebhooksVerifies checks signatures, and changed requests, with the library of
-// Standard Webhooks.
-func TestStandardWebhooksVerifies(t *testing.T) {
+// TestLibrariesVerify checks that Stripe's library and that of Standard Webhooks accept signatures.
+func TestLibrariesVerify(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
 	const id = "evt_0123456789abcdefghijklmnop"
-	verify := func(secret, id string, at time.Time, body []byte, signature string) error {
-		t.Helper()
-		w, err := standard.NewWebhook(secret)
-		if err != nil {
-			t.Fatal(err)
+	w := require.Must(standard.NewWebhook(secretA))
+	for _, body := range []string{`{"event":"card.added","data":{"n":"Zoë\u0000"}}`, "", "\x00\xff\n", strings.Repeat("x", 1<<20)} {
+		if err := stripe.ValidatePayload([]byte(body), Sign(secretA, at, []byte(body)), secretA); err != nil {
+			t.Errorf("Stripe: %.40q: %v", body, err)
 		}
 		h := http.Header{}
 		h.Set(HeaderID, id)
 		h.Set(HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
-		h.Set(HeaderStandardSignature, signature)
-		return w.Verify(body, h)
-	}
-	for _, body := range []string{`{"event":"card.added","data":{"n":"Zoë\u0000"}}`, "", "\x00\xff\n"} {
-		if err := verify(secretA, id, at, []byte(body), SignStandard(secretA, id, at, []byte(body))); err != nil {
-			t.Errorf("%q: %v", body, err)
-		}
-	}
-
-	body := []byte(`{"event":"card.added"}`)
-	good := SignStandard(secretA, id, at, body)
-	old := at.Add(-time.Hour)
-	for name, c := range map[string]struct {
-		err, want error
-	}{
-		"a changed byte": {verify(secretA, id, at, []byte(`{"event":"card.addee"}`), good), standard.ErrNoMatchingSignature},
-		"another secret": {verify(secretB, id, at, body, good), standard.ErrNoMatchingSignature},
-		"another id":     {verify(secretA, id+"q", at, body, good), standard.ErrNoMatchingSignature},
-		"another t":      {verify(secretA, id, at.Add(time.Second), body, good), standard.ErrNoMatchingSignature},
-		"an old t":       {verify(secretA, id, old, body, SignStandard(secretA, id, old, body)), standard.ErrMessageTooOld},
-		"no signature":   {verify(secretA, id, at, body, ""), standard.ErrRequiredHeaders},
-	} {
-		if !errors.Is(c.err, c.want) {
-			t.Errorf("%s: %v", name, c.err)
+		h.Set(HeaderStandardSignature, SignStandard(secretA, id, at, []byte(body)))
+		if err := w.Verify([]byte(body), h); err != nil {
+			t.Errorf("Standard Webhooks: %.40q: %v", body, err)
 		}
 	}
 }

@@ -2,10 +2,8 @@ package webhook_test
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -129,14 +127,8 @@ func TestStopCancelsAttempts(t *testing.T) {
 // began.
 func TestStopStartsNothing(t *testing.T) {
 	s := start(t, longTimeout, keepFile(t))
-	reached, release := make(chan struct{}, 16), make(chan struct{})
-	hold := listenRaw(t, nil, func(net.Conn) {
-		reached <- struct{}{}
-		<-release
-	})
-	letGo := sync.OnceFunc(func() { close(release) })
-	t.Cleanup(letGo)
-	s.hook(strings.Replace(hold.url, "http:", "https:", 1)) // hangs in the handshake
+	hold, reached, letGo := listenHeld(t)
+	s.hook(hold.url)
 	s.burst(5)
 	servertest.Await(t, reached, "a connection")
 	_, done := s.stopping()
@@ -144,10 +136,8 @@ func TestStopStartsNothing(t *testing.T) {
 	if err := servertest.Await(t, done, "the end of Stop"); err != nil {
 		t.Error(err)
 	}
-	hold.mu.Lock()
-	defer hold.mu.Unlock()
-	if hold.count != 1 || s.withoutOutcome() != "4" {
-		t.Errorf("%d connections, %s deliveries unchanged; want 1 and 4", hold.count, s.withoutOutcome())
+	if n := hold.connections(); n != 1 || s.withoutOutcome() != "4" {
+		t.Errorf("%d connections, %s deliveries unchanged; want 1 and 4", n, s.withoutOutcome())
 	}
 }
 
