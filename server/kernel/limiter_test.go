@@ -74,7 +74,7 @@ func TestLimiterIsExact(t *testing.T) {
 // TestLimiterGivesNothingForDisorder checks that refused requests that are taken out of the order of their times do
 // not fill the bucket, and that a clock that was set back does not keep it empty.
 func TestLimiterGivesNothingForDisorder(t *testing.T) {
-	for _, perMinute := range []int{1, 100, 1_000_000} {
+	for _, perMinute := range []int{1, 100, 10_000} {
 		l := NewLimiter(perMinute)
 		now := time.Unix(10_000, 0)
 		take := func(now time.Time) bool { return l.Take(http.Header{}, 7, store.TimeOf(now)) }

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -124,7 +123,7 @@ func TestAppendString(t *testing.T) {
 
 func TestAppendTimeEqualsString(t *testing.T) {
 	times := []store.Time{0, -1, 1, 253402300799999, 253402300800000, -62135596800000, -62167219200001}
-	for range 2000 {
+	for range 500 {
 		times = append(times, store.Time(rand.Int64N(4e14)-1e14))
 	}
 	for _, at := range times {
@@ -156,7 +155,7 @@ func TestAppendEqualsEncodingJSON(t *testing.T) {
 		}
 		return string(b)
 	}
-	for range 3000 {
+	for range 500 {
 		v := plainSample{
 			S: text(), B: rand.IntN(2) == 0, I: rand.Int32() - 1<<30, U: rand.Uint64(),
 			F: (rand.Float64() - 0.5) * math.Pow10(rand.IntN(40)-20),
@@ -247,14 +246,4 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(200, func() { b = Append(b[:0], v) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-}
-
-func ExampleAppend() {
-	card := struct {
-		ID    string             `json:"id"`
-		Email store.Null[string] `json:"holder_email"`
-		Tags  []string           `json:"tags"`
-	}{ID: "crd_1"}
-	fmt.Println(string(Append(nil, &card)))
-	// Output: {"id":"crd_1","holder_email":null,"tags":[]}
 }
