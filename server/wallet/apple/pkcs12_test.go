@@ -21,8 +21,7 @@ import (
 // TestOpenP12 checks files as Keychain Access and openssl write them, wrong passwords and other files.
 func TestOpenP12(t *testing.T) {
 	authority := require.Must(wallettest.NewAuthority())
-	key, request, err := NewRequest()
-	require.NoError(t, err)
+	key, request := firstAsked().key, firstAsked().request
 	private := require.Must(ParseKey(key))
 	der := require.Must(authority.Issue(request, wallettest.Order{}))
 	leaf := require.Must(x509.ParseCertificate(der))
@@ -41,9 +40,7 @@ func TestOpenP12(t *testing.T) {
 	}
 	var file []byte
 	for name, encoder := range map[string]*pkcs12.Encoder{"RC2, as Keychain Access": pkcs12.LegacyRC2, "AES": pkcs12.Modern2023} {
-		if file, err = encoder.Encode(private, leaf, []*x509.Certificate{authority.Certificate}, "pässword"); err != nil {
-			t.Fatal(err)
-		}
+		file = require.Must(encoder.Encode(private, leaf, []*x509.Certificate{authority.Certificate}, "pässword"))
 		opens(name, file)
 	}
 	if openssl, err := exec.LookPath("openssl"); err == nil {
@@ -77,8 +74,7 @@ func TestOpenP12(t *testing.T) {
 
 // FuzzOpenP12 opens files of any content.
 func FuzzOpenP12(f *testing.F) {
-	key, request, err := NewRequest()
-	require.NoError(f, err)
+	key, request := firstAsked().key, firstAsked().request
 	private := require.Must(ParseKey(key))
 	authority := require.Must(wallettest.NewAuthority())
 	der := require.Must(authority.Issue(request, wallettest.Order{}))

@@ -9,21 +9,19 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"strings"
+	"sync"
 	"testing"
+
+	"punchcard/server/servertest/require"
 )
 
 // keyPEM returns a private key as an account file has it.
-func keyPEM(t testing.TB, key any, err error) string {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+func keyPEM(key any) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: require.Must(x509.MarshalPKCS8PrivateKey(key))}))
 }
+
+// goodKey returns a key that accounts may have, the same in all tests.
+var goodKey = sync.OnceValue(func() *rsa.PrivateKey { return require.Must(rsa.GenerateKey(rand.Reader, 2048)) })
 
 // accountFile returns a valid account file with changes.
 func accountFile(key string, changes map[string]any) []byte {
@@ -44,12 +42,9 @@ func accountFile(key string, changes map[string]any) []byte {
 // TestAccountFaults checks that each fault of an account file has an error of its own.
 func TestAccountFaults(t *testing.T) {
 	t.Parallel()
-	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
-	good := keyPEM(t, rsaKey, err)
-	ecKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	ec := keyPEM(t, ecKey, err)
-	short, err := rsa.GenerateKey(rand.Reader, 1024)
-	weak := keyPEM(t, short, err)
+	good := keyPEM(goodKey())
+	ec := keyPEM(require.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)))
+	weak := keyPEM(require.Must(rsa.GenerateKey(rand.Reader, 1024)))
 	if a, err := ParseAccount(accountFile(good, nil)); err != nil || a.Email != "wallet@demo.iam.gserviceaccount.com" {
 		t.Fatalf("a valid file: %v, %v", a, err)
 	}
@@ -91,8 +86,7 @@ func TestAccountFaults(t *testing.T) {
 
 // FuzzParseAccount checks that no file stops the server, and that what is read can sign.
 func FuzzParseAccount(f *testing.F) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	good := keyPEM(f, key, err)
+	good := keyPEM(goodKey())
 	f.Add(accountFile(good, nil))
 	f.Add(accountFile(good, map[string]any{"token_uri": "http://[::1]:1/token"}))
 	f.Add([]byte(`{"type":"service_account","client_email":"a@b","private_key":"-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----","token_uri":"https://a"}`))
