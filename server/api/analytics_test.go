@@ -75,6 +75,9 @@ func TestFigureFailsAlone(t *testing.T) {
 	stats := func() (all map[string]string) {
 		all = map[string]string{}
 		for kind, program := range s.ProgramIDs {
+			if kind == "private" {
+				continue // the same as standard
+			}
 			for name, v := range objectParts(s.Get("/programs/"+program+"/stats").Want(200), "") {
 				all[kind+" "+name] = v
 			}
@@ -97,10 +100,8 @@ func TestFigureFailsAlone(t *testing.T) {
 		{"program_counts", "stamps", "total_stamps_awarded,type stamps_awarded"},
 		{"program_counts", "redemptions", "prizes_redeemed,type prizes_redeemed"},
 		{"program_counts", "completed", "completion_rate,type completion_rate"},
-		{"program_counts", "open_cards", "completion_rate,type completion_rate"},
 		{"program_counts", "google", "platform_split"},
 		{"program_counts", "gaps", "avg_days_between_stamps"},
-		{"program_counts", "span_ms", "avg_days_between_stamps"},
 		{"program_counts", "uses", "type uses"},
 		{"program_counts", "entries", "type entries"},
 		{"program_counts", "balance", "type balance_cents"},
@@ -165,31 +166,21 @@ func TestStatisticsWithoutData(t *testing.T) {
 	for i, kind := range servertest.Types {
 		row := "distribution." + string(rune('0'+i)) + "."
 		d.Shows(fields{row + "type": kind, row + "count": 0, row + "label_key": "card_type." + kind})
-		figures := map[string]string{
-			"discount": "active_cards uses",
-			"access":   "active_cards entries",
-			"prepaid":  "active_cards balance_cents spent_cents topped_up_cents",
+		kpis := map[string]fields{
+			"discount": {"active_cards": 0, "uses": 0},
+			"access":   {"active_cards": 0, "entries": 0},
+			"prepaid":  {"active_cards": 0, "balance_cents": 0, "spent_cents": 0, "topped_up_cents": 0},
 		}[kind]
-		nulls := ""
-		if figures == "" {
-			figures, nulls = "active_cards completion_rate prizes_redeemed stamps_awarded", "completion_rate"
+		if kpis == nil {
+			kpis = fields{"active_cards": 0, "completion_rate": nil, "prizes_redeemed": 0, "stamps_awarded": 0}
 		}
-		r := o.Get("/analytics/card-types/" + kind).Want(200)
-		r.Shows(fields{
+		o.Get("/analytics/card-types/" + kind).WantOK(fields{
 			"card_type":          kind,
 			"timezone":           "UTC",
+			"kpis":               kpis,
 			"activity_by_day.89": fields{"date": "2026-03-01", "value": 0},
 			"activity_by_day.90": nil,
 		})
-		kpis := objectParts(r, "kpis")
-		for _, name := range strings.Fields(figures) {
-			if want := map[bool]string{true: "null", false: "0"}[name == nulls]; kpis[name] != want {
-				t.Errorf("%s of %s is %q, want %s", name, kind, kpis[name], want)
-			}
-		}
-		if len(kpis) != len(strings.Fields(figures)) {
-			t.Errorf("%s has the figures %v, want %s", kind, kpis, figures)
-		}
 	}
 }
 

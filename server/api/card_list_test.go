@@ -8,32 +8,6 @@ import (
 	"punchcard/store"
 )
 
-// bringInto brings a card into a status, or deletes it. It does nothing for "expired": a card with
-// the fields of expiry expires when the clock is advanced.
-func bringInto(s *servertest.Server, state, card string) {
-	s.T.Helper()
-	switch state {
-	case "active":
-		s.Activate(card)
-	case "installed":
-		s.Install(card)
-	case "locked":
-		s.Control("POST", "/cards/"+card+"/lock", fields{})
-	case "archived":
-		s.Control("POST", "/cards/"+card+"/archive", fields{})
-	case "deleted":
-		s.Control("POST", "/cards/"+card+"/delete", fields{})
-	}
-}
-
-// expiry returns the fields of a new card that bringInto is to bring into a status.
-func expiry(state string) fields {
-	if state == "expired" {
-		return fields{"expires_at": soon}
-	}
-	return nil
-}
-
 // TestCardFilters compares the list with a model, for combinations of the four filters.
 func TestCardFilters(t *testing.T) {
 	s := start(t, servertest.Frozen)
@@ -45,18 +19,32 @@ func TestCardFilters(t *testing.T) {
 	statuses := []string{"invited", "active", "locked", "archived", "expired"}
 	for i := range 60 {
 		r := row{program: programs[i%2], ref: refs[i/2%3], email: emails[i/6%3], status: statuses[i%5]}
-		body := servertest.Merge(nil, expiry(r.status))
+		body := fields{}
+		if r.status == "expired" {
+			body["expires_at"] = soon
+		}
 		if r.email != "" {
 			body["holder_email"] = r.email
 		}
 		r.id = s.Issue(r.program, body)
-		bringInto(s, r.status, r.id)
+		switch r.status {
+		case "active":
+			s.Activate(r.id)
+		case "locked":
+			s.Control("POST", "/cards/"+r.id+"/lock", fields{})
+		case "archived":
+			s.Control("POST", "/cards/"+r.id+"/archive", fields{})
+		}
 		if r.ref != "" { // written beside the server, which allows one live card with a reference
 			s.SQL("UPDATE cards SET external_ref=? WHERE id=?", r.ref, s.Row(store.KindCard, r.id))
 		}
 		rows = append(rows, r)
 	}
-	s.Advance("3h")
+	s.Advance("2h59m59.999s")
+	if early, _ := s.All("/cards", "status", "expired"); len(early) > 0 {
+		t.Errorf("a millisecond early %q have expired", early)
+	}
+	s.Advance("1ms")
 	addresses := map[string]string{
 		"":                   "",
 		"àda@EXÄMPLE.COM":    emails[0],
@@ -69,9 +57,6 @@ func TestCardFilters(t *testing.T) {
 		for _, ref := range []string{"", "r1", "R1", "r", "r1 "} {
 			for email, stored := range addresses {
 				for _, status := range append([]string{""}, statuses...) {
-					if calls++; !servertest.Sampled(calls) || calls%7 > 0 && program != "" && ref != "" {
-						continue // a seventh of the combinations of a program and a reference is enough
-					}
 					var want, query []string
 					for _, f := range [][2]string{
 						{"program_id", program}, {"external_ref", ref}, {"holder_email", email}, {"status", status},
@@ -79,6 +64,9 @@ func TestCardFilters(t *testing.T) {
 						if f[1] != "" {
 							query = append(query, f[0], f[1])
 						}
+					}
+					if calls++; !servertest.Sampled(calls) || calls%7 > 0 && len(query) > 2 {
+						continue // a seventh of the combinations is enough
 					}
 					for _, r := range slices.Backward(rows) {
 						if (program == "" || r.program == program) && (ref == "" || r.ref == ref) && (email == "" || r.email == stored) &&
@@ -107,9 +95,7 @@ func TestCardEmailCase(t *testing.T) {
 		stored, asked string
 		match         bool
 	}{
-		{"ada@example.com", "ADA@EXAMPLE.COM", true}, {"ADA@EXAMPLE.COM", "ada@example.com", true},
-		{"Ada@Example.Com", "aDA@eXAMPLE.cOM", true},
-		{"ælfgifu@example.com", "ÆLFGIFU@example.com", true}, {"ÉTÉ@exémple.com", "été@exÉmple.com", true},
+		{"Ada@Example.Com", "aDA@eXAMPLE.cOM", true}, {"ÉTÉ@exémple.com", "été@exÉmple.com", true},
 		{"дарья@пример.рф", "ДАРЬЯ@ПРИМЕР.РФ", true},
 		{"ΝΊΚΟΣ@example.com", "νίκος@example.com", true}, {"νίκος@example.com", "ΝΊΚΟΣ@example.com", true},
 		{"νίκος@example.com", "νίκοσ@example.com", true},
@@ -145,44 +131,4 @@ func TestCardEmailCase(t *testing.T) {
 			t.Errorf("not found by %s", move.to)
 		}
 	}
-}
-
-// TestCardStatusOverTime checks that the filter uses the status that is shown,
-// without waiting for housekeeping.
-func TestCardStatusOverTime(t *testing.T) {
-	s := start(t, servertest.Frozen)
-	cards := map[string]string{}
-	for _, state := range []string{"invited", "active", "locked", "archived", "installed"} {
-		cards[state] = s.Issue(s.ProgramIDs["access"], fields{"expires_at": soon})
-		bringInto(s, state, cards[state])
-	}
-	check := func(status string, states ...string) {
-		t.Helper()
-		var want []string
-		for _, state := range states {
-			want = append(want, cards[state])
-		}
-		ids, _ := s.All("/cards", "status", status)
-		if slices.Sort(ids); !slices.Equal(ids, slices.Sorted(slices.Values(want))) {
-			t.Errorf("%s: %d cards, want %q", status, len(ids), states)
-		}
-		for _, id := range ids {
-			s.Get("/cards/" + id).Shows(fields{"status": status})
-		}
-	}
-	s.Advance("2h59m59.999s")
-	check("invited", "invited")
-	check("active", "active", "installed")
-	check("locked", "locked")
-	check("archived", "archived")
-	check("expired")
-	s.Advance("1ms")
-	check("invited")
-	check("active")
-	check("locked")
-	check("archived", "archived")
-	check("expired", "invited", "active", "locked", "installed")
-	s.Patch("/cards/"+cards["locked"], fields{"expires_at": nil}).Want(200)
-	check("locked", "locked")
-	check("expired", "invited", "active", "installed")
 }

@@ -15,19 +15,15 @@ var states = []struct{ name, steps string }{
 	{"active", "activate"},
 	{"installed", "install"},
 	{"locked", "lock"},
-	{"active locked", "activate lock"},
 	{"installed locked", "install lock"},
 	{"expired", "expiry"},
-	{"active expired", "expiry activate"},
 	{"installed expired", "expiry install"},
-	{"locked expired", "expiry lock"},
 	{"installed locked expired", "expiry install lock"},
 	{"archived", "archive"},
 	{"locked archived", "lock archive"},
 	{"installed archived", "install archive"},
 	{"archived expired", "expiry archive"},
 	{"deleted", "delete"},
-	{"archived deleted", "archive delete"},
 }
 
 const (
@@ -206,15 +202,15 @@ func TestCardStates(t *testing.T) {
 				} else {
 					r.Want(200)
 					after.Shows(fields{"status": status})
-					if strings.HasPrefix(op.name, "PATCH") && string(r.Body) != string(after.Body) {
-						t.Errorf("the answer is %s, a read shows %s", r.Body, after.Body)
+					if strings.HasPrefix(op.name, "PATCH") {
+						r.Same(after)
 					}
 				}
 				if audited := countAudits(s) != audits; audited == unchanged {
 					t.Errorf("audited: %t", audited)
 				}
-				if unchanged && after.Status == 200 && string(after.Body) != string(was.Body) {
-					t.Errorf("changed %s to %s", was.Body, after.Body)
+				if unchanged && after.Status == 200 {
+					after.Same(was)
 				}
 				if !unchanged {
 					checkEffect(s, after, op.name, body)
@@ -239,26 +235,6 @@ func checkEffect(s *servertest.Server, after *servertest.Reply, op string, body 
 	}
 }
 
-// TestRepeatedOperatorActions checks that an operator's action on a card changes nothing and adds no
-// audit row when it is repeated, and that a repeated deletion is refused.
-func TestRepeatedOperatorActions(t *testing.T) {
-	s := start(t)
-	card := s.Issue(s.ProgramIDs["access"], nil)
-	for _, op := range []string{"lock", "unlock", "lock", "archive"} {
-		first := s.Control("POST", "/cards/"+card+"/"+op, fields{})
-		first.Shaped("", "CardDetail", "external_ref holder_name holder_email current_value expires_at installed_at")
-		audits := countAudits(s)
-		second := s.Control("POST", "/cards/"+card+"/"+op, fields{})
-		if string(first.Body) != string(second.Body) || countAudits(s) != audits {
-			t.Errorf("%s again: %s", op, second.Body)
-		}
-	}
-	if r := s.Control("POST", "/cards/"+card+"/delete", fields{}); r.Status != 204 {
-		t.Errorf("delete: %d", r.Status)
-	}
-	s.ControlAPI().Call("POST", "/cards/"+card+"/delete", fields{}).WantOutcome(missing)
-}
-
 // TestNoLinksWhileSuspended checks that neither the REST API nor an operator can give a card of a
 // suspended program a new link, and that the refusals leave the card unchanged.
 func TestNoLinksWhileSuspended(t *testing.T) {
@@ -276,8 +252,9 @@ func TestNoLinksWhileSuspended(t *testing.T) {
 	}
 	s.Post("/cards/"+card+"/install-link", nil).WantOutcome(suspended)
 	s.Post("/cards/"+late+"/install-link", nil).WantOutcome(expired) // the card's state is checked first
-	if now := s.Get("/cards/" + card); string(now.Body) != string(was.Body) || countAudits(s) != audits {
-		t.Errorf("changed %s to %s", was.Body, now.Body)
+	s.Get("/cards/" + card).Same(was)
+	if countAudits(s) != audits {
+		t.Error("a refusal is audited")
 	}
 	s.Post("/programs/"+program+"/unsuspend", nil).Want(200)
 	s.Post("/cards/"+card+"/install-link", nil).Want(200)

@@ -66,7 +66,7 @@ func checkUnauthenticated(s *servertest.Server, path string, h http.Header, text
 
 func TestKeyExpires(t *testing.T) {
 	s := start(t, servertest.Frozen)
-	k, id := s.NewKey(map[string]any{"expires_at": "2026-03-01T10:00:00Z"})
+	k, id := s.NewKey(fields{"expires_at": "2026-03-01T10:00:00Z"})
 	k.Get("/me").Want(200)
 	s.Advance("59m59.999s")
 	k.Get("/me").Want(200)
@@ -78,7 +78,7 @@ func TestKeyExpires(t *testing.T) {
 
 func TestRotation(t *testing.T) {
 	s := start(t, servertest.Frozen, perMinute(10))
-	old, id := s.NewKey(map[string]any{
+	old, id := s.NewKey(fields{
 		"name":         "CRM",
 		"scopes":       []string{"cards:read", "locations:read"},
 		"location_ids": s.LocationIDs[1:],
@@ -87,7 +87,7 @@ func TestRotation(t *testing.T) {
 	for range 4 {
 		old.Get("/me").Want(200)
 	}
-	r := s.Control("POST", "/keys/"+id+"/rotate", map[string]any{"grace_hours": 2})
+	r := s.Control("POST", "/keys/"+id+"/rotate", fields{"grace_hours": 2})
 	next := s.With(r.Str("key"))
 	if r.Str("id") == id || next.Key == old.Key {
 		t.Fatalf("no new key: %s", r.Body)
@@ -127,12 +127,12 @@ func TestRotation(t *testing.T) {
 	s.Fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil).Want(409, "conflict")
 
 	// The successor can be rotated. By default the overlap lasts a day; with 0 the old key ends at once.
-	third := s.Control("POST", "/keys/"+r.Str("id")+"/rotate", map[string]any{})
+	third := s.Control("POST", "/keys/"+r.Str("id")+"/rotate", fields{})
 	s.Advance("23h59m")
 	next.Get("/me").Want(200)
 	s.Advance("1m")
 	next.Get("/me").Want(401, "unauthenticated")
-	fourth := s.Control("POST", "/keys/"+third.Str("id")+"/rotate", map[string]any{"grace_hours": 0})
+	fourth := s.Control("POST", "/keys/"+third.Str("id")+"/rotate", fields{"grace_hours": 0})
 	s.With(third.Str("key")).Get("/me").Want(401, "unauthenticated")
 	s.With(fourth.Str("key")).Get("/me").Want(200)
 }
@@ -140,17 +140,17 @@ func TestRotation(t *testing.T) {
 func TestRevokingOneOfTwoLeavesTheOther(t *testing.T) {
 	s := start(t)
 	for _, first := range []bool{true, false} {
-		old, id := s.NewKey(map[string]any{})
-		r := s.Control("POST", "/keys/"+id+"/rotate", map[string]any{})
+		old, id := s.NewKey(fields{})
+		r := s.Control("POST", "/keys/"+id+"/rotate", fields{})
 		next := s.With(r.Str("key"))
 		end, stay, ended := next, old, r.Str("id")
 		if first {
 			end, stay, ended = old, next, id
 		}
-		s.Control("POST", "/keys/"+ended+"/revoke", map[string]any{})
+		s.Control("POST", "/keys/"+ended+"/revoke", fields{})
 		end.Get("/me").Want(401, "unauthenticated")
 		stay.Get("/me").Want(200)
-		s.Control("POST", "/keys/"+ended+"/revoke", map[string]any{}) // a repetition is not an error
+		s.Control("POST", "/keys/"+ended+"/revoke", fields{}) // a repetition is not an error
 		s.Fetch("POST", s.Origin+"/dev/keys/"+ended+"/rotate", nil, nil).Want(409, "conflict")
 	}
 }
@@ -163,12 +163,12 @@ func TestKeysInOverlapDoNotCount(t *testing.T) {
 	body := []byte(`{"shop_id":"` + o.ShopID + `"}`)
 	var ids []string
 	for range 9 {
-		_, id := o.NewKey(map[string]any{"shop_id": o.ShopID})
+		_, id := o.NewKey(fields{"shop_id": o.ShopID})
 		ids = append(ids, id)
 	}
 	s.Fetch("POST", s.Origin+"/dev/keys", body, nil).Want(422, "unprocessable_entity")
-	s.Control("POST", "/keys/"+ids[0]+"/rotate", map[string]any{}) // allowed, though the shop has the maximum of keys
+	s.Control("POST", "/keys/"+ids[0]+"/rotate", fields{}) // allowed, though the shop has the maximum of keys
 	s.Fetch("POST", s.Origin+"/dev/keys", body, nil).Want(422, "unprocessable_entity")
-	s.Control("POST", "/keys/"+ids[1]+"/revoke", map[string]any{})
+	s.Control("POST", "/keys/"+ids[1]+"/revoke", fields{})
 	s.Fetch("POST", s.Origin+"/dev/keys", body, nil).Want(201)
 }

@@ -3,7 +3,6 @@ package api_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"punchcard/server/servertest"
 	"punchcard/server/servertest/require"
@@ -25,27 +24,21 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 		body   any
 	}{
 		{"200 of a read", "GET", card, nil},
-		{"200 of a list", "GET", "/cards", nil},
-		{"200 of /me", "GET", "/me", nil},
 		{"200 of a write", "PATCH", card, `{"holder_name":"Eve"}`},
-		{"200 of a no-op", "PATCH", card, `{}`},
-		{"201", "POST", "/programs/" + th.program + "/cards", `{"external_ref":"late"}`},
 		{"400", "PATCH", card, `{"holder_name":5}`},
-		{"400 of a query", "GET", "/cards?limit=0", nil},
 		{"403", "GET", "/programs", nil},
 		{"404", "PATCH", "/cards/none", `{}`},
 		{"413", "PATCH", card, strings.Repeat(" ", 1<<20+1)},
 		{"a replay", "POST", card + "/install-link", nil},
-		{"a replayed 404", "POST", "/cards/none/install-link", nil},
 		{"409", "POST", card + "/install-link", `{"x":1}`},
 		{"429", "GET", "/me", nil},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			k, id := s.NewKey(map[string]any{"scopes": []string{"cards:read", "cards:write"}})
+			k, id := s.NewKey(fields{"scopes": []string{"cards:read", "cards:write"}})
 			k.T = t
 			headers := []string{"Idempotency-Key", "k"}
 			switch c.want {
-			case "a replay", "a replayed 404":
+			case "a replay":
 				k.Call(c.method, c.path, c.body, headers...)
 			case "409":
 				k.Call(c.method, c.path, nil, headers...).Want(200)
@@ -104,20 +97,6 @@ func TestChangedByAnotherProcess(t *testing.T) {
 		location(true)
 		k.Get("/programs").Want(200)
 	}
-
-	// The creation, rotation and revocation of keys also take effect with the next request.
-	var secret, id string
-	servertest.Write(t, other, func(tx *store.Tx) error {
-		key, sec, err := tx.CreateKey(shop, store.KeyFields{})
-		secret, id = sec, key.ID
-		return err
-	})
-	s.With(secret).Get("/me").Want(200)
-	servertest.Write(t, other, func(tx *store.Tx) error {
-		_, _, err := tx.RotateKey(shop, id, store.Some(time.Duration(0)))
-		return err
-	})
-	s.With(secret).Get("/me").Want(401, "unauthenticated")
 
 	servertest.Write(t, other, func(tx *store.Tx) error { _, err := tx.RevokeAllKeys(shop); return err })
 	s.Get("/me").Want(401, "unauthenticated")

@@ -49,7 +49,9 @@ func TestOrderOfChecks(t *testing.T) {
 				some = append(some, f)
 			}
 		}
-		t.Run(first.stage+" before conflict", func(t *testing.T) { orderCase(t, s, some...) })
+		if len(some) < len(faults[i:]) {
+			t.Run(first.stage+" before conflict", func(t *testing.T) { orderCase(t, s, some...) })
+		}
 	}
 	t.Run("none", func(t *testing.T) { orderCase(t, s) })
 }
@@ -69,7 +71,7 @@ func orderCase(t *testing.T, demo *servertest.Server, have ...fault) {
 	if has("scope") {
 		scopes = scopes[:1]
 	}
-	s, keyID := owner.NewKey(map[string]any{"shop_id": owner.ShopID, "scopes": scopes, "location_ids": owner.LocationIDs[:1]})
+	s, keyID := owner.NewKey(fields{"shop_id": owner.ShopID, "scopes": scopes, "location_ids": owner.LocationIDs[:1]})
 	method := "PATCH"
 	path := "/cards/" + card
 	body := `{"holder_name":"Ada"}`
@@ -96,7 +98,7 @@ func orderCase(t *testing.T, demo *servertest.Server, have ...fault) {
 	if has("rate") {
 		exhaustLimit(s)
 	}
-	state := map[string]any{}
+	state := fields{}
 	if has("entitlement") {
 		state["api_addon"] = false
 	}
@@ -105,7 +107,7 @@ func orderCase(t *testing.T, demo *servertest.Server, have ...fault) {
 	}
 	s.Control("PATCH", "/shops/"+owner.ShopID, state)
 	if has("authentication") {
-		s.Control("POST", "/keys/"+keyID+"/revoke", map[string]any{})
+		s.Control("POST", "/keys/"+keyID+"/revoke", fields{})
 	}
 	if has("path") {
 		path += "/nothing"

@@ -59,42 +59,27 @@ func TestTextIsData(t *testing.T) {
 	s := start(t)
 	th := newThings(s)
 	texts := []string{
-		"' OR '1'='1", "'); DROP TABLE cards; --", `" OR ""="`, "x' UNION SELECT hash FROM keys --", "%", "_", "100%",
-		"a%b_c", "*?[a-z]", `\`, `\'`,
-		"\u200bx", "\u00ad-", "<img src=x onerror=alert(1)>", "{{7*7}}", "${jndi:ldap://x}", "%s%n", "$(reboot)", "`id`", "NULL",
-		"null", "true", "0", "-1", "1e5", "[]", "{}", "É", "é", "ß", "İ", "ﬃ", "😀", "\uffff", "install_url", `","install_url":"x`,
+		"'); DROP TABLE cards; --", `" OR ""="`, "%", "_", "*?[a-z]", `\'`, "\u200bx", "<img src=x onerror=alert(1)>", "{{7*7}}",
+		"%s%n", "NULL", "null", "true", "-1", "1e5", "{}", "É", "é", "ß", "😀", "\uffff", "install_url", `","install_url":"x`,
 	}
+	cards := "/programs/" + th.program + "/cards"
 	for _, text := range texts {
-		quoted := jsonText(t, text)
-		body := `{"holder_name":` + quoted + `,"external_ref":` + quoted + `}`
-		issued := s.Post("/programs/"+th.program+"/cards", body).Want(201)
-		card := s.Get("/cards/" + issued.Str("id")).Want(200)
-		if card.Str("holder_name") != text || card.Str("external_ref") != text || issued.Str("external_ref") != text {
-			t.Errorf("%q came back as %s", text, card.Body)
-		}
-		found := s.Get("/cards?external_ref=" + url.QueryEscape(text)).Want(200)
-		if list := found.At("data").([]any); len(list) != 1 || found.Str("data.0.id") != issued.Str("id") {
-			t.Errorf("%q finds %d cards", text, len(list))
-		}
-		s.Post("/programs/"+th.program+"/cards", body).Want(409, "conflict")
+		body := fields{"holder_name": text, "external_ref": text}
+		issued := s.Post(cards, body).Want(201)
+		issued.Shows(body)
 		if !strings.HasPrefix(issued.Str("install_qr_svg"), "<svg") || !strings.HasPrefix(issued.Str("install_url"), s.Origin+"/i/") {
 			t.Errorf("%q: %s", text, issued.Body)
 		}
-		p := s.Patch("/programs/"+th.program,
-			`{"name":`+quoted+`,"description":`+quoted+`,"icon_key":`+quoted+`,"name_localizations":{"it":`+quoted+`}}`).Want(200)
-		if p.Str("name") != text || p.Str("description") != text || p.Str("icon_key") != text {
-			t.Errorf("%q came back as %s", text, p.Body)
-		}
-		l := s.Patch("/locations/"+th.location, `{"name":`+quoted+`,"address":`+quoted+`,"city":`+quoted+`,"postal_code":"1"}`).Want(200)
-		if l.Str("name") != text || l.Str("address") != text || s.Get("/cards/"+issued.Str("id")).Want(200).At("locations") == nil {
-			t.Errorf("%q came back as %s", text, l.Body)
-		}
+		s.Get("/cards?external_ref=" + url.QueryEscape(text)).WantOK(fields{"data.0.id": issued.Str("id"), "data.1": nil})
+		s.Post(cards, body).Want(409, "conflict")
+		body = fields{"name": text, "description": text, "icon_key": text}
+		s.Patch("/programs/"+th.program, servertest.Merge(body, fields{"name_localizations": fields{"it": text}})).WantOK(body)
+		body = fields{"name": text, "description": text}
+		s.Patch("/programs/"+th.program+"/prizes/"+th.prize, body).WantOK(body)
+		body = fields{"name": text, "address": text, "city": text}
+		s.Patch("/locations/"+th.location, body).WantOK(body)
 		if names := namesIn(s.Get("/cards/" + issued.Str("id")).At("locations")); !slices.Contains(names, text) || len(names) != 2 {
 			t.Errorf("%q: locations %q", text, names)
-		}
-		z := s.Patch("/programs/"+th.program+"/prizes/"+th.prize, `{"name":`+quoted+`,"description":`+quoted+`}`).Want(200)
-		if z.Str("name") != text || z.Str("description") != text {
-			t.Errorf("%q came back as %s", text, z.Body)
 		}
 	}
 	// Only the exact text matches.

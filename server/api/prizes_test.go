@@ -32,11 +32,10 @@ func TestPrizeShape(t *testing.T) {
 	})
 	s.Advance("1m")
 	changed := s.Patch(path+"/"+made.Str("id"), fields{"description": "Warm."}).Want(200)
-	changed.Shaped("", "Prize", "")
 	changed.Shows(fields{"id": made.Str("id"), "description": "Warm.", "created_at": now, "updated_at": "2026-03-01T09:01:00.000Z"})
 	for _, in := range []struct{ path, at string }{{path, "data.0"}, {"/programs/" + program, "prizes.0"}} {
 		r := s.Get(in.path).Want(200)
-		if r.Shaped(in.at, "Prize", ""); string(r.Raw(in.at)) != string(changed.Body) {
+		if string(r.Raw(in.at)) != string(changed.Body) {
 			t.Errorf("%s has %s, want %s", in.path, r.Raw(in.at), changed.Body)
 		}
 	}
@@ -44,7 +43,7 @@ func TestPrizeShape(t *testing.T) {
 	s.Get("/programs/" + program).Shows(fields{"updated_at": "2026-03-01T09:01:00.000Z"})
 }
 
-// TestPrizeFields checks which fields are kept and cleared. For their values see TestEveryFieldIsChecked
+// TestPrizeFields checks which fields are kept and cleared. For their values see TestBadFieldsAreNamed
 // and TestNull.
 func TestPrizeFields(t *testing.T) {
 	s := start(t)
@@ -216,11 +215,7 @@ func TestPrizeDelete(t *testing.T) {
 		t.Errorf("204 with a body: %s", r.Body)
 	}
 	s.Call("DELETE", path+"/"+ids[0], nil).Want(404, "not_found")
-	s.Patch(path+"/"+ids[0], fields{"name": "x"}).Want(404, "not_found")
 	s.Patch(path+"/"+ids[0], fields{}).Want(404, "not_found")
-	s.Call("DELETE", path+"/x", nil).Want(404, "not_found")
-	s.Call("DELETE", "/programs/"+s.ProgramIDs["private"]+"/prizes/"+ids[1], nil).Want(404, "not_found")
-	s.Patch("/programs/"+s.ProgramIDs["private"]+"/prizes/"+ids[1], fields{"name": "x"}).Want(404, "not_found")
 
 	// After a redemption a prize cannot be deleted, but can be changed.
 	s.SQL("UPDATE prizes SET redemptions=1 WHERE id=?", s.Row(store.KindPrize, ids[1]))
@@ -242,7 +237,5 @@ func TestPrizeDelete(t *testing.T) {
 	}
 	s.Post(path, fields{"threshold": 1, "name": "Z"}).Want(409, "program_has_installed_cards")
 	s.Call("DELETE", path+"/"+ids[0], nil).Want(404, "not_found")
-	if after := s.Get(path); string(after.Body) != string(was.Body) {
-		t.Errorf("%s, was %s", after.Body, was.Body)
-	}
+	s.Get(path).Same(was)
 }

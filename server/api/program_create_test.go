@@ -16,17 +16,14 @@ func TestProgramDefaults(t *testing.T) {
 	s := start(t, servertest.Frozen)
 	for _, kind := range servertest.Types {
 		want := fields{"description": "", "category": "other", "active": false, "published_at": nil, "suspended_at": nil,
-			"total_stamps":       nil,
-			"repeat_after_reset": false, "discount_percent": nil, "initial_balance_cents": nil, "default_expire_after_days": nil,
-			"logo_url":         nil,
-			"access_image_url": nil, "brand_color_hex": "#1F2937", "bg_color_hex": "#FFFFFF", "text_color_hex": "#111827", "icon_key": nil,
+			"total_stamps": nil, "repeat_after_reset": false, "discount_percent": nil, "initial_balance_cents": nil,
+			"default_expire_after_days": nil, "logo_url": nil, "access_image_url": nil, "icon_key": nil,
+			"brand_color_hex": "#1F2937", "bg_color_hex": "#FFFFFF", "text_color_hex": "#111827",
 			"location_scope": "all_locations", "scoped_location_ids": []string{}, "prizes": []any{}, "has_installed_cards": false,
 			"created_at": "2026-03-01T09:00:00.000Z", "updated_at": "2026-03-01T09:00:00.000Z"}
 		made := s.Post("/programs", servertest.Programs[kind]).Want(201)
 		made.Shows(servertest.Merge(want, servertest.Programs[kind]))
-		if read := s.Get("/programs/" + made.Str("id")); string(read.Body) != string(made.Body) {
-			t.Errorf("read %s, made %s", read.Body, made.Body)
-		}
+		s.Get("/programs/" + made.Str("id")).Same(made)
 		hidden := s.Value(`SELECT name_localizations||description_localizations||visible_in_catalog||border_enabled||
 			ifnull(stamps_expire_after_days,'none') FROM programs WHERE id=?`, s.Row(store.KindProgram, made.Str("id")))
 		if hidden != "{}{}10none" {
@@ -139,45 +136,40 @@ func TestProgramHiddenFields(t *testing.T) {
 // TestProgramScope checks location_scope and scoped_location_ids, on creation and in a later PATCH.
 func TestProgramScope(t *testing.T) {
 	s := start(t)
-	one, two := s.LocationIDs[0], s.LocationIDs[1]
-	const all, selected = "all_locations", "selected_locations"
+	ids := strings.NewReplacer("ONE", s.LocationIDs[0], "TWO", s.LocationIDs[1])
+	const one = `{"location_scope":"selected_locations","scoped_location_ids":["ONE"]}`
 	for i, c := range []struct {
-		first, then fields   // bodies of the POST and of a later PATCH
-		want        string   // the detail, or the scope
-		ids         []string // the locations
+		first, then string // bodies of the POST and of a later PATCH
+		want        string // the detail, or the scope
+		ids         string // the locations
 	}{
-		{fields{"location_scope": all}, nil, all, nil},
-		{fields{"location_scope": nil, "scoped_location_ids": nil}, nil, all, nil},
-		{fields{"scoped_location_ids": []string{}}, nil, all, nil},
-		{fields{"scoped_location_ids": []string{one}}, nil, "scoped_location_ids not_allowed", nil},
-		{fields{"location_scope": all, "scoped_location_ids": []string{one}}, nil, "scoped_location_ids not_allowed", nil},
-		{fields{"location_scope": selected}, nil, "scoped_location_ids required", nil},
-		{fields{"location_scope": selected, "scoped_location_ids": nil}, nil, "scoped_location_ids required", nil},
-		{fields{"location_scope": selected, "scoped_location_ids": []string{}}, nil, "scoped_location_ids required", nil},
-		{fields{"location_scope": selected, "scoped_location_ids": []string{two, one}}, nil, selected, []string{two, one}},
-		{fields{"location_scope": selected, "scoped_location_ids": []string{one, two, one}}, nil, selected, []string{one, two}},
-		{fields{"location_scope": selected, "scoped_location_ids": []string{"x"}}, nil, "scoped_location_ids.0 invalid_value", nil},
-		{fields{}, fields{"location_scope": selected}, "scoped_location_ids required", nil},
-		{fields{}, fields{"scoped_location_ids": []string{one}}, "scoped_location_ids not_allowed", nil},
-		{fields{}, fields{"location_scope": selected, "scoped_location_ids": []string{one}}, selected, []string{one}},
-		{fields{"location_scope": selected, "scoped_location_ids": []string{one}}, fields{"scoped_location_ids": []string{two}}, selected,
-			[]string{two}},
-		{fields{"location_scope": selected, "scoped_location_ids": []string{two, one}}, fields{"name": "N"}, selected, []string{two, one}},
-		{fields{"location_scope": selected, "scoped_location_ids": []string{one}}, fields{"location_scope": selected}, selected,
-			[]string{one}},
-		{fields{"location_scope": selected, "scoped_location_ids": []string{one}}, fields{"scoped_location_ids": []string{}},
-			"scoped_location_ids required", nil},
-		{fields{"location_scope": selected, "scoped_location_ids": []string{one}}, fields{"location_scope": all}, all, nil},
-		{fields{"location_scope": selected, "scoped_location_ids": []string{one}},
-			fields{"location_scope": all, "scoped_location_ids": []string{}}, all, nil},
-		{fields{"location_scope": selected, "scoped_location_ids": []string{one}},
-			fields{"location_scope": all, "scoped_location_ids": []string{one}}, "scoped_location_ids not_allowed", nil},
+		{`{"location_scope":"all_locations"}`, "", "all_locations", ""},
+		{`{"location_scope":null,"scoped_location_ids":null}`, "", "all_locations", ""},
+		{`{"scoped_location_ids":[]}`, "", "all_locations", ""},
+		{`{"scoped_location_ids":["ONE"]}`, "", "scoped_location_ids not_allowed", ""},
+		{`{"location_scope":"all_locations","scoped_location_ids":["ONE"]}`, "", "scoped_location_ids not_allowed", ""},
+		{`{"location_scope":"selected_locations"}`, "", "scoped_location_ids required", ""},
+		{`{"location_scope":"selected_locations","scoped_location_ids":null}`, "", "scoped_location_ids required", ""},
+		{`{"location_scope":"selected_locations","scoped_location_ids":[]}`, "", "scoped_location_ids required", ""},
+		{`{"location_scope":"selected_locations","scoped_location_ids":["TWO","ONE"]}`, "", "selected_locations", "TWO ONE"},
+		{`{"location_scope":"selected_locations","scoped_location_ids":["ONE","TWO","ONE"]}`, "", "selected_locations", "ONE TWO"},
+		{`{"location_scope":"selected_locations","scoped_location_ids":["x"]}`, "", "scoped_location_ids.0 invalid_value", ""},
+		{"{}", `{"location_scope":"selected_locations"}`, "scoped_location_ids required", ""},
+		{"{}", `{"scoped_location_ids":["ONE"]}`, "scoped_location_ids not_allowed", ""},
+		{"{}", one, "selected_locations", "ONE"},
+		{one, `{"scoped_location_ids":["TWO"]}`, "selected_locations", "TWO"},
+		{one, `{"name":"N"}`, "selected_locations", "ONE"},
+		{one, `{"location_scope":"selected_locations"}`, "selected_locations", "ONE"},
+		{one, `{"scoped_location_ids":[]}`, "scoped_location_ids required", ""},
+		{one, `{"location_scope":"all_locations"}`, "all_locations", ""},
+		{one, `{"location_scope":"all_locations","scoped_location_ids":[]}`, "all_locations", ""},
+		{one, `{"location_scope":"all_locations","scoped_location_ids":["ONE"]}`, "scoped_location_ids not_allowed", ""},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			s := s.On(t)
-			r := s.Post("/programs", servertest.Merge(servertest.Programs["discount"], c.first))
-			if c.then != nil {
-				r = s.Patch("/programs/"+r.NewID(), c.then)
+			r := s.Post("/programs", servertest.Merge(servertest.Programs["discount"], parseObject(t, ids.Replace(c.first))))
+			if c.then != "" {
+				r = s.Patch("/programs/"+r.NewID(), ids.Replace(c.then))
 			}
 			if strings.Contains(c.want, " ") {
 				r.Invalid(c.want)
@@ -186,11 +178,11 @@ func TestProgramScope(t *testing.T) {
 			if r.Status >= 300 {
 				t.Fatalf("status %d: %s", r.Status, r.Body)
 			}
-			want := fields{"location_scope": c.want, "scoped_location_ids": append([]string{}, c.ids...)}
-			r.Shows(want)
-			s.Get("/programs/" + r.Str("id")).Shows(want)
-			page := s.Get("/programs?limit=1")
-			page.Shows(fields{"data.0.location_scope": c.want, "data.0.scoped_location_ids": append([]string{}, c.ids...)})
+			r.Shows(fields{"location_scope": c.want, "scoped_location_ids": strings.Fields(ids.Replace(c.ids))})
+			s.Get("/programs/" + r.Str("id")).Same(r)
+			s.Get("/programs?limit=1").Shows(fields{
+				"data.0.location_scope": c.want, "data.0.scoped_location_ids": r.At("scoped_location_ids"),
+			})
 		})
 	}
 }

@@ -57,8 +57,6 @@ func TestTransactionShape(t *testing.T) {
 		reversed: true,
 	})
 	r := s.Get("/transactions").Want(200)
-	r.Shaped("data.0", "Transaction", "")
-	r.Shaped("data.1", "Transaction", "stamps_delta value_delta prize_id reversed_at")
 	at := "2026-03-01T09:00:01.000Z"
 	r.Shows(fields{
 		"data.0": fields{"id": full, "card_id": card, "program_id": s.ProgramIDs["standard"], "type": "redemption",
@@ -72,9 +70,7 @@ func TestTransactionShape(t *testing.T) {
 	s.Control("POST", "/cards/"+card+"/delete", fields{})
 	s.Control("DELETE", "/programs/"+s.ProgramIDs["standard"], fields{})
 	s.Post("/locations/"+s.LocationIDs[0]+"/disable", nil).Want(200)
-	if after := s.Get("/transactions").Want(200); string(after.Body) != string(r.Body) {
-		t.Errorf("changed to %s", after.Body)
-	}
+	s.Get("/transactions").Want(200).Same(r)
 }
 
 // ledger has forty rows, an hour apart, newest first, and the resources that they name.
@@ -116,8 +112,8 @@ func TestTransactionFilters(t *testing.T) {
 			for _, card := range []string{"", l.cards[0], l.cards[1], s.LocationIDs[0]} {
 				for _, kind := range append([]string{""}, kinds...) {
 					for _, span := range [][2]int{{-1, -1}, {9, -1}, {-1, 9}, {30, 9}} { // indices of rows, from and to; -1 for none
-						if calls++; !servertest.Sampled(calls) || calls%5 > 0 && (location != "" || program != "" || card != "") {
-							continue // a fifth of the combinations with ids is enough
+						if calls++; !servertest.Sampled(calls) || calls%13 > 0 && (location != "" || program != "" || card != "") {
+							continue // a thirteenth of the combinations with ids is enough
 						}
 						var query, want, inside []string
 						add := func(name, v string) {
@@ -150,7 +146,7 @@ func TestTransactionFilters(t *testing.T) {
 						if have, _ := restricted.All("/transactions", append(query, "limit", "7")...); !slices.Equal(have, inside) {
 							t.Errorf("restricted %q: %d rows, want %d", query, len(have), len(inside))
 						}
-						if calls%16 == 0 {
+						if calls%13 == 0 {
 							if have, _ := other.All("/transactions", query...); len(have) > 0 {
 								t.Errorf("another shop %q: %d rows", query, len(have))
 							}

@@ -48,9 +48,7 @@ func TestWebhookLifecycle(t *testing.T) {
 	changed.Shows(fields{"id": made.Str("id"), "url": "https://hooks.invalid/b", "events": []string{"*"}, "location_ids": []string{},
 		"include_shop_wide_events": false, "has_bearer_token": false,
 		"description": "CRM", "payload_version": "v1", "created_at": "2026-03-01T09:00:00.000Z", "updated_at": "2026-03-01T09:02:00.000Z"})
-	if r := s.Get(path); string(r.Body) != string(changed.Body) {
-		t.Errorf("read %s, changed %s", r.Body, changed.Body)
-	}
+	s.Get(path).Same(changed)
 
 	// Failures have disabled the webhook, or are counted while it is active. In both cases, active true
 	// resets their count, and nothing else does.
@@ -69,9 +67,6 @@ func TestWebhookLifecycle(t *testing.T) {
 	}
 	s.Call("DELETE", path, nil).Want(404, "not_found")
 	s.Get(path).Want(404, "not_found")
-	s.Patch(path, nil).Want(404, "not_found")
-	s.Get(path+"/deliveries").Want(404, "not_found")
-	s.Post(path+"/test", nil).Want(404, "not_found")
 	s.Post(path+"/deliveries/"+ping+"/redeliver", nil).Want(404, "not_found")
 	if ids := s.Get(all).IDs(); !slices.Equal(ids, []string{other[strings.LastIndex(other, "/")+1:]}) {
 		t.Errorf("listed %q", ids)
@@ -166,7 +161,7 @@ func TestWebhookSecrets(t *testing.T) {
 		r.Shows(fields{"has_bearer_token": true, "custom_headers": fields{"X-Pass": "***"}})
 	}
 	s.Call("DELETE", path, nil).Want(204)
-	_, audited := readAudit(s, 100)
+	audited := readAudit(s)
 	for _, secret := range append(secrets, "tok-3b1f", "val-77aa", "path-9c2e", "hooks.invalid") {
 		if strings.Contains(audited, secret) || strings.Contains(log.String(), secret) {
 			t.Errorf("%q is in the audit log or in the log", secret)
@@ -226,14 +221,9 @@ func TestWebhookTestAndRedelivery(t *testing.T) {
 		"items.0.request_headers": fields{"User-Agent": "test"},
 	})
 	s.Post(entry+"/redeliver", nil).Want(422, "unprocessable_entity")
-	if after := s.Get(path + "/deliveries"); string(after.Body) != string(log.Body) {
-		t.Errorf("a refused redelivery changed %s", after.Body)
-	}
+	s.Get(path + "/deliveries").Same(log)
 	s.Patch(path, fields{"active": true}).Want(200)
-	again := s.Post(entry+"/redeliver", nil).Want(202)
-	if string(again.Body) != string(ping.Body) {
-		t.Errorf("redelivered %s\nat first %s", again.Body, ping.Body)
-	}
+	s.Post(entry+"/redeliver", nil).Want(202).Same(ping)
 	s.Post(entry+"/redeliver", nil).Want(409, "conflict")
 
 	// An entry belongs to one webhook.
@@ -248,7 +238,7 @@ func TestWebhookTestAndRedelivery(t *testing.T) {
 // TestDeliveryLogLimits checks that a webhook's log has its deliveries in its payload version, their
 // order, the default limit of 50, the limit 0, and that limits are not clamped.
 func TestDeliveryLogLimits(t *testing.T) {
-	s := start(t)
+	s := start(t, func(c *app.Config) { c.Limits.DeliveryLogMaxLimit = 51 })
 	path, _ := newWebhook(s, s.ProgramIDs["access"], fields{"payload_version": "v1"})
 	second, other := newWebhook(s, s.ProgramIDs["access"], nil)
 	if r := s.Get(path + "/deliveries").Want(200); string(r.Body) != `{"items":[]}` {
@@ -279,13 +269,5 @@ func TestDeliveryLogLimits(t *testing.T) {
 		"items.0.card_instance_id":                cards[0],
 		"items.0.request_payload.payload_version": "v2",
 	})
-	few := start(t, func(c *app.Config) { c.Limits.DeliveryLogMaxLimit = 2 })
-	path, _ = newWebhook(few, few.ProgramIDs["access"], nil)
-	for range 3 {
-		few.Issue(few.ProgramIDs["access"], nil)
-	}
-	if n := len(few.Get(path + "/deliveries").Want(200).At("items").([]any)); n != 2 {
-		t.Errorf("%d entries, the maximum is 2", n)
-	}
-	few.Get(path + "/deliveries?limit=3").Invalid("limit too_large")
+	s.Get(path + "/deliveries?limit=52").Invalid("limit too_large")
 }

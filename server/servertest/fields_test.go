@@ -12,54 +12,62 @@ import (
 )
 
 // TestBadFieldsAreNamed sends each field of each body that a document describes with values that
-// no such field has: of another type, empty, too long, with control characters, null. Each must be
-// refused as invalid, with a detail that names the field, and with messages that are sentences
-// without regular expressions. The ids in the paths are unknown, since fields are checked before
-// resources.
+// no such field has: of another type, empty, just beyond each bound, in another format, with control
+// characters, null. Each must be refused as invalid, with a detail that names the field, for a bound or
+// a format with its code, and with messages that are sentences without regular expressions. The ids in
+// the paths are unknown, since fields are checked before resources.
 func TestBadFieldsAreNamed(t *testing.T) {
 	t.Parallel()
 	server := Start(t)
 	for _, c := range []struct {
 		s        *Server
 		document string
-		least    int // requests
-	}{{server, "/openapi.json", Sized(800, 80)}, {server.Till(server.TillToken), "/till/openapi.json", Sized(100, 10)}} {
+		least    int // values
+	}{{server, "/openapi.json", 1000}, {server.Till(server.TillToken), "/till/openapi.json", 150}} {
 		doc := Decode[describedAPI](c.s.Fetch("GET", c.s.Origin+c.document, nil, nil).Want(http.StatusOK))
-		requests := 0
+		values := 0
 		for path, methods := range doc.Paths {
 			path = regexp.MustCompile(`\{[a-zA-Z]+\}`).ReplaceAllString(path, "crd_none") // no code that counts as a guess
 			for method, op := range methods {
 				body := op.RequestBody.Content.JSON
 				for _, variant := range doc.variants(body.Schema) {
-					requests += c.s.refusesBadFields(method, path, body.Example, variant)
+					values += c.s.refusesBadFields(method, path, body.Example, variant)
 				}
 			}
 		}
-		if requests < c.least {
-			t.Errorf("%s: %d requests, so the document was not read", c.document, requests)
+		if values < c.least {
+			t.Errorf("%s: %d values, so the document was not read", c.document, values)
 		}
 	}
 }
 
-// refusesBadFields makes the requests for the fields of a body, and returns their number. example
+// refusesBadFields makes the requests for the fields of a body, and returns the number of values. example
 // has the other fields.
-func (s *Server) refusesBadFields(method, path string, example Fields, body describedBody) (requests int) {
+func (s *Server) refusesBadFields(method, path string, example Fields, body describedBody) (values int) {
 	s.T.Helper()
 	if kind := body.Properties["type"].Enum; len(kind) == 1 { // of a union, so that the fields are those of this type
 		example = Merge(example, Fields{"type": kind[0]})
 	}
 	for field, f := range body.Properties {
 		noNull := slices.Contains(body.Required, field) || method == "patch" && !f.allows("null")
-		for _, value := range Sample(f.badValues(noNull)) {
-			requests++
+		send := func(value any, code string) {
+			if values++; !Sampled(values) {
+				return
+			}
 			fields := Merge(example, Fields{field: value})
 			if field != "url" && fields["url"] != nil {
 				fields["url"] = "https://127.0.0.1/a" // which needs no look-up
 			}
-			s.Call(strings.ToUpper(method), path, fields).checkRefused(field)
+			s.Call(strings.ToUpper(method), path, fields).checkRefused(field, code)
+		}
+		for _, value := range f.badValues(noNull) {
+			send(value, "")
+		}
+		for code, value := range f.beyondBounds() {
+			send(value, code)
 		}
 	}
-	return requests
+	return values
 }
 
 // describedAPI is a document.
@@ -116,9 +124,12 @@ type describedField struct {
 	Enum       []any
 	MinLength  int
 	MaxLength  int
+	MinItems   int
 	MaxItems   int
+	Minimum    *float64
+	Above      *float64 `json:"exclusiveMinimum"`
+	Maximum    *float64
 	MaxBytes   int `json:"x-max-bytes"`
-	Items      *describedField
 	Properties map[string]describedField
 	Additional any `json:"additionalProperties"`
 }
@@ -144,9 +155,6 @@ func (f describedField) badValues(noNull bool) (list []any) {
 		list = append(list, f.badTexts()...)
 	case f.allows("array"):
 		list = append(list, []any{7}, []any{nil}, []any{[]any{}})
-		if f.MaxItems > 0 {
-			list = append(list, slices.Repeat([]any{"x"}, f.MaxItems+1))
-		}
 	case f.allows("integer"):
 		list = append(list, 1.5, json.RawMessage("1e400"), json.RawMessage("-1e400"))
 	case f.allows("number"):
@@ -155,7 +163,8 @@ func (f describedField) badValues(noNull bool) (list []any) {
 		list = append(list, Fields{"a": strings.Repeat("x", f.MaxBytes)})
 	case f.allows("object"):
 		list = append(list, Fields{"it": 7}, Fields{"it": nil}, Fields{"": "x"})
-		for _, text := range f.Properties["it"].badTexts() {
+		it := f.Properties["it"]
+		for _, text := range append(it.badTexts(), strings.Repeat("é", it.MaxLength+1)) {
 			list = append(list, Fields{"it": text})
 		}
 		if f.Additional != false { // headers
@@ -165,12 +174,49 @@ func (f describedField) badValues(noNull bool) (list []any) {
 	return list
 }
 
+// beyondBounds returns a value beyond each bound of the field, and one that is in no format, by the codes of their
+// details.
+func (f describedField) beyondBounds() map[string]any {
+	list := map[string]any{}
+	step := 1.0
+	if f.allows("number") {
+		step = 1.0 / 64
+	}
+	if f.Minimum != nil {
+		list["too_small"] = *f.Minimum - step
+	}
+	if f.Above != nil {
+		list["too_small"] = *f.Above
+	}
+	if f.Maximum != nil {
+		list["too_large"] = *f.Maximum + step
+	}
+	if f.MinLength > 0 {
+		list["too_short"] = strings.Repeat("é", f.MinLength-1)
+	}
+	if f.MaxLength > 0 {
+		list["too_long"] = strings.Repeat("é", f.MaxLength+1)
+	}
+	if f.MinItems > 0 {
+		list["too_short"] = []any{}
+	}
+	if f.MaxItems > 0 {
+		list["too_many"] = slices.Repeat([]any{"x"}, f.MaxItems+1)
+	}
+	if f.Enum != nil {
+		list["invalid_value"] = "bogus"
+	} else if f.Pattern != "" {
+		list["invalid_format"] = "ÀÀÀÀ"
+	}
+	if bad := map[string]string{"email": "ada@", "uri": "/x.png", "date-time": "2030-02-30T00:00:00Z"}[f.Format]; bad != "" {
+		list["invalid_format"] = bad
+	}
+	return list
+}
+
 // badTexts returns texts that a field of type string does not take. A field that may
 // be empty is a description, which may also have line breaks.
 func (f describedField) badTexts() (list []any) {
-	if f.MaxLength > 0 {
-		list = append(list, strings.Repeat("é", f.MaxLength+1))
-	}
 	if f.MinLength == 0 && f.Format == "" && f.Pattern == "" && f.Enum == nil {
 		return list
 	}
@@ -178,8 +224,8 @@ func (f describedField) badTexts() (list []any) {
 }
 
 // checkRefused checks that an answer is a validation failure one of whose details names a
-// field or a part of it, and that all messages are sentences in plain words.
-func (r *Reply) checkRefused(field string) {
+// field or a part of it and has the code, unless that is empty, and that all messages are sentences in plain words.
+func (r *Reply) checkRefused(field, code string) {
 	r.T.Helper()
 	if r.Status != http.StatusBadRequest || r.Str("error.code") != string(store.ValidationFailed) {
 		r.T.Errorf("%s: a bad %s: %d %s", r.What, field, r.Status, r.Body)
@@ -189,11 +235,11 @@ func (r *Reply) checkRefused(field string) {
 	for _, d := range Decode[struct {
 		Error struct{ Details []store.Detail }
 	}](r).Error.Details {
-		named = named || d.Field == field || strings.HasPrefix(d.Field, field+".")
+		named = named || (d.Field == field || strings.HasPrefix(d.Field, field+".")) && (d.Code == code || code == "")
 		r.checkMessage(d)
 	}
 	if !named {
-		r.T.Errorf("%s: no detail names %s: %s", r.What, field, r.Body)
+		r.T.Errorf("%s: no detail names %s with the code %q: %s", r.What, field, code, r.Body)
 	}
 }
 

@@ -127,6 +127,14 @@ func (r *Reply) Replays(first *Reply) *Reply {
 	return r
 }
 
+// Same checks that the answer has the same body as another one.
+func (r *Reply) Same(other *Reply) {
+	r.T.Helper()
+	if string(r.Body) != string(other.Body) {
+		r.T.Errorf("%s: %s\nwant, as %s answers, %s", r.What, r.Body, other.What, other.Body)
+	}
+}
+
 // Decode decodes the answer into v.
 func (r *Reply) Decode(v any) {
 	r.T.Helper()
