@@ -68,7 +68,7 @@ var refusals = []refusal{
 }
 
 // TestOrderOfRefusals checks each refusal alone and together with all later ones. It must be given, and
-// nothing may be written.
+// nothing may be written. For the refusals of each action see TestLedgerFollowsItsModel in the store.
 func TestOrderOfRefusals(t *testing.T) {
 	s := start(t, servertest.Frozen)
 	messages := map[string]string{} // by the name of the refusal
@@ -100,43 +100,6 @@ func TestOrderOfRefusals(t *testing.T) {
 			t.Errorf("%s and %s have the same message: %q", name, other, m)
 		}
 		seen[m] = name
-	}
-}
-
-// TestOrderEverywhere checks the order of refusals for each action.
-func TestOrderEverywhere(t *testing.T) {
-	s := start(t, servertest.Frozen)
-	for action, body := range actionBodies {
-		kinds := map[string][]string{
-			"stamps": {"standard", "private"}, "redemptions": {"standard", "private"}, "topups": {"prepaid"}, "spends": {"prepaid"},
-			"uses": {"access", "discount"},
-		}[action]
-		for _, kind := range servertest.Types {
-			t.Run(fmt.Sprint(action, " of ", kind), func(t *testing.T) {
-				s := s.On(t)
-				card, program := newCard(s, kind, nil)
-				give := func() *servertest.Reply { return s.Post("/cards/"+card+"/"+action, body) }
-				if !slices.Contains(kinds, kind) {
-					s.Unchanged(func() { give().Want(422, "unprocessable_entity") })
-					return
-				}
-				s.REST().Post("/programs/"+program+"/suspend", nil).Want(200)
-				s.Unchanged(func() { give().Want(422, "card_suspended") })
-				s.REST().Post("/programs/"+program+"/unsuspend", nil).Want(200)
-				s.Control("POST", "/cards/"+card+"/lock", fields{})
-				s.Unchanged(func() { give().Want(422, "card_suspended") })
-				s.Control("POST", "/cards/"+card+"/unlock", fields{})
-				s.REST().Patch("/cards/"+card, fields{"expires_at": timeIn(s, time.Second)}).Want(200)
-				s.Advance("1s")
-				give().Want(422, "card_expired")
-				s.Unchanged(func() { give().Want(422, "card_expired") })
-				s.REST().Get("/transactions?card_id=" + card).Shows(fields{
-					"data.0.type": "expiry", "data.0.stamps_delta": nil, "data.0.value_delta": nil, "data.1": nil,
-				})
-				s.Control("POST", "/cards/"+card+"/archive", fields{})
-				s.Unchanged(func() { give().Want(409, "conflict") })
-			})
-		}
 	}
 }
 

@@ -36,11 +36,3 @@ func TestRateLimit(t *testing.T) {
 	s.Advance("15s")
 	step(stamp(s, card, nil, idempotent, "l"), "201 4 0 60 ")
 }
-
-// TestNoRateLimit checks that the tills of a fixture have no limit by default. TestUnlimited in server/kernel
-// makes many requests without one.
-func TestNoRateLimit(t *testing.T) {
-	if r := start(t).Get("/me").Want(200); r.Header.Get("RateLimit-Limit") != "2147483647" {
-		t.Errorf("%s", r.Header)
-	}
-}

@@ -13,6 +13,9 @@ const bare = "external_ref holder_name holder_email current_value expires_at ins
 func TestMe(t *testing.T) {
 	s := start(t)
 	r := s.Get("/me").Want(200)
+	if limit := r.Header.Get("RateLimit-Limit"); limit != "2147483647" { // a fixture has none
+		t.Errorf("RateLimit-Limit %s", limit)
+	}
 	r.Shaped("", "TillMe", "")
 	r.Shaped("device", "NamedDevice", "")
 	r.Shaped("shop", "TillShop", "")
@@ -87,6 +90,12 @@ func TestIssueAtCounter(t *testing.T) {
 		t.Errorf("%s", r.Body)
 	}
 	s.REST().Get("/cards/" + r.Str("id")).Shows(fields{"status": "active", "holder_name": "Ada", "current_value": 0, "installed_at": nil})
+	gift := s.NewProgram("prepaid", true, fields{"initial_balance_cents": 725, "default_expire_after_days": 7})
+	r = s.Post("/programs/"+gift+"/cards", nil).Want(201)
+	r.Shaped("", "CounterCard", "external_ref holder_name holder_email")
+	s.Get("/cards/" + r.Str("id")).WantOK(fields{
+		"card.current_value": 725, "card.expires_at": r.Str("expires_at"), "transactions": []any{},
+	})
 	if got := s.Value("SELECT source FROM cards WHERE id=?", s.Row(store.KindCard, r.Str("id"))); got != "counter" {
 		t.Errorf("the card's source is %q", got)
 	}
@@ -119,8 +128,6 @@ func TestEveryAction(t *testing.T) {
 	})
 
 	over := giveStamps(s, standard, 12)
-	over.Shaped("overflow_transaction", "TillTransaction", "value_delta prize_id reversed_at staff occurred_at client_reference")
-	over.Shaped("overflow_card", "CardDetail", bare)
 	over.Shows(fields{
 		"transaction.stamps_delta": 9, "overflow_transaction.stamps_delta": 3, "card.id": standard, "card.stamps_count": 10,
 		"overflow_card.stamps_count": 3, "overflow_transaction.card_id": over.Str("overflow_card.id"),
@@ -128,7 +135,6 @@ func TestEveryAction(t *testing.T) {
 
 	top := s.Get("/cards/" + standard).Str("prizes.1.id")
 	r = s.Post("/cards/"+standard+"/redemptions", fields{"prize_id": top}).Want(201)
-	r.Shaped("transaction", "TillTransaction", "value_delta reversed_at staff occurred_at client_reference")
 	r.Shows(fields{
 		"transaction.type": "redemption", "transaction.stamps_delta": 0, "transaction.prize_id": top, "card.id": standard,
 		"card.status": "archived",
@@ -136,15 +142,12 @@ func TestEveryAction(t *testing.T) {
 
 	prepaid := s.Issue(s.ProgramIDs["prepaid"], nil)
 	r = s.Post("/cards/"+prepaid+"/topups", fields{"amount_cents": 500}).Want(201)
-	r.Shaped("transaction", "TillTransaction", "stamps_delta prize_id reversed_at staff occurred_at client_reference")
 	r.Shows(fields{"transaction.type": "topup", "transaction.value_delta": 500, "card.current_value": 500})
 	r = s.Post("/cards/"+prepaid+"/spends", fields{"amount_cents": 120}).Want(201)
-	r.Shaped("transaction", "TillTransaction", "stamps_delta prize_id reversed_at staff occurred_at client_reference")
 	r.Shows(fields{"transaction.type": "spend", "transaction.value_delta": -120, "card.current_value": 380})
 	s.Post("/cards/"+prepaid+"/spends", fields{"amount_cents": 381}).Want(422, "prepaid_insufficient_balance")
 
 	back := reverse(s, r.Str("transaction.id"), nil).Want(201)
-	back.Shaped("transaction", "TillTransaction", "stamps_delta prize_id reversed_at staff occurred_at client_reference")
 	back.Shows(fields{"transaction.type": "reversal", "transaction.value_delta": 120, "card.current_value": 500})
 	reverse(s, r.Str("transaction.id"), nil).Want(409, "conflict")
 	reverse(s, back.Str("transaction.id"), nil).Want(422, "unprocessable_entity")
@@ -154,7 +157,6 @@ func TestEveryAction(t *testing.T) {
 	for _, kind := range []string{"access", "discount"} {
 		card := s.Issue(s.ProgramIDs[kind], nil)
 		r = s.Post("/cards/"+card+"/uses", fields{"metadata": fields{"table": 4}}).Want(201)
-		r.Shaped("transaction", "TillTransaction", "stamps_delta value_delta prize_id reversed_at staff occurred_at client_reference")
 		r.Shows(fields{"transaction.type": kind, "card.status": "active"})
 		reverse(s, r.Str("transaction.id"), nil).Want(201).Shows(fields{
 			"transaction.type": "reversal", "transaction.stamps_delta": nil,

@@ -353,18 +353,21 @@ func TestPairing(t *testing.T) {
 	byCode := func(code string) operation.PairingCodeFields {
 		return operation.PairingCodeFields{Code: store.Given(code)}
 	}
+	byToken := func(token string) operation.PairingCodeFields {
+		return operation.PairingCodeFields{Token: store.Given(token)}
+	}
 	p := pair()
 	if !strings.HasSuffix(p.URL, "/till/pair/"+p.Token) || len(p.Code) != 8 ||
 		strings.Contains(s.Value("SELECT group_concat(hex(hash)||hex(code_hash)) FROM pairings"), p.Code) {
 		t.Errorf("%+v", p)
 	}
-	d, code := accept(here, operation.PairingCodeFields{Token: store.Given(p.Token)})
+	d, code := accept(here, byToken(p.Token))
 	if code != "" || d.Name != "Phone" || d.AcceptsCardIDs {
 		t.Fatalf("%+v, %s", d, code)
 	}
 	s.Till(d.Token).Get("/me").WantOK(fields{"device.name": "Phone", "location.id": s.LocationIDs[1]})
 	s.Unchanged(func() {
-		for _, f := range []operation.PairingCodeFields{{Token: store.Given(p.Token)}, {Token: store.Given("x")}} {
+		for _, f := range []operation.PairingCodeFields{byToken(p.Token), byToken("x")} {
 			if _, code := accept(here, f); code != store.LinkExpired {
 				t.Errorf("a used token: %s", code)
 			}
@@ -384,7 +387,7 @@ func TestPairing(t *testing.T) {
 	}
 	p = pair()
 	s.Advance("10m")
-	if _, code := accept(here, operation.PairingCodeFields{Token: store.Given(p.Token)}); code != store.LinkExpired {
+	if _, code := accept(here, byToken(p.Token)); code != store.LinkExpired {
 		t.Errorf("after ten minutes: %s", code)
 	}
 	p = pair()
