@@ -184,10 +184,10 @@ func TestAuditHoldsNoPersonalData(t *testing.T) {
 	s.Post(card+"/reissue", `{"holder_email":"xenia@ray.example"}`).Want(200)
 	s.Control("POST", "/programs/"+th.program+"/enroll", fields{"holder_name": "Xenia Quist"})
 	key := s.Control("POST", "/keys", fields{"name": "Xenia's key"})
-	next := s.Control("POST", "/keys/"+key.Str("id")+"/rotate", fields{})
+	next := s.Control("POST", "/keys/"+key.Str("id")+"/rotate", nil)
 	device := s.Control("POST", "/devices", fields{"location_id": th.location, "name": "Xenia's till"})
 	s.Control("POST", "/locations", fields{"staff_pin": "73519"})
-	s.Control("POST", card+"/delete", fields{})
+	s.Control("POST", card+"/delete", nil)
 	_, token, _ := strings.Cut(issued.Str("install_url"), "/i/")
 	raw := readAudit(s)
 	for _, secret := range []string{

@@ -139,7 +139,7 @@ func operateCard(s *servertest.Server, card, name string, body fields) *serverte
 	case "PATCH":
 		return s.Patch("/cards/"+card, body)
 	case "operator":
-		return s.ControlAPI().Call("POST", "/cards/"+card+"/"+strings.TrimPrefix(name, "operator "), fields{})
+		return s.ControlAPI().Call("POST", "/cards/"+card+"/"+strings.TrimPrefix(name, "operator "), nil)
 	}
 	return s.Post("/cards/"+card+"/"+name, nil)
 }
@@ -168,7 +168,7 @@ func TestCardStates(t *testing.T) {
 				case "install":
 					s.Install(card)
 				default:
-					s.Control("POST", "/cards/"+card+"/"+step, fields{})
+					s.Control("POST", "/cards/"+card+"/"+step, nil)
 				}
 			}
 			cards[cardName(state.name, op.name, op.body, op.same)] = card
@@ -248,7 +248,7 @@ func TestNoLinksWhileSuspended(t *testing.T) {
 	was, audits := s.Get("/cards/"+card), countAudits(s)
 	for _, id := range []string{card, late} {
 		s.Post("/cards/"+id+"/reissue", fields{"holder_name": "Grace", "expires_at": "2027-01-01T00:00:00Z"}).WantOutcome(suspended)
-		s.ControlAPI().Call("POST", "/cards/"+id+"/reissue", fields{}).WantOutcome(suspended)
+		s.ControlAPI().Call("POST", "/cards/"+id+"/reissue", nil).WantOutcome(suspended)
 	}
 	s.Post("/cards/"+card+"/install-link", nil).WantOutcome(suspended)
 	s.Post("/cards/"+late+"/install-link", nil).WantOutcome(expired) // the card's state is checked first
@@ -259,7 +259,7 @@ func TestNoLinksWhileSuspended(t *testing.T) {
 	s.Post("/programs/"+program+"/unsuspend", nil).Want(200)
 	s.Post("/cards/"+card+"/install-link", nil).Want(200)
 	s.Post("/cards/"+late+"/reissue", nil).Want(200)
-	s.Control("POST", "/cards/"+card+"/lock", fields{})
+	s.Control("POST", "/cards/"+card+"/lock", nil)
 	s.Post("/cards/"+card+"/install-link", nil).WantOutcome(conflict)
 	s.Post("/cards/"+card+"/reissue", nil).Want(200)
 }

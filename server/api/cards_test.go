@@ -120,7 +120,7 @@ func TestCardFields(t *testing.T) {
 				reissued.Invalid(c.field + " " + c.code)
 				return
 			}
-			s.Control("POST", "/cards/"+issued.NewID()+"/archive", fields{}) // frees an external_ref
+			s.Control("POST", "/cards/"+issued.NewID()+"/archive", nil) // frees an external_ref
 			issued.Shows(fields{c.field: c.want})
 			if changed = s.Patch(card, body); c.field != "external_ref" {
 				reissued.Want(200)
@@ -198,7 +198,7 @@ func TestSendEmail(t *testing.T) {
 	s.Post(without+"/install-link", fields{"send_email": false}).Want(200)
 	s.Post(without+"/install-link", fields{"holder_email": "x@example.com"}).Invalid("holder_email unknown_field")
 	// Refused requests send no mail.
-	s.Control("POST", without+"/archive", fields{})
+	s.Control("POST", without+"/archive", nil)
 	s.Post(without+"/reissue", fields{"send_email": true, "holder_email": "x@example.com"}).Want(409, "conflict")
 	if box := s.Control("GET", "/emails", nil); len(box.At("data").([]any)) != n {
 		t.Errorf("want %d mails: %s", n, box.Body)

@@ -19,7 +19,7 @@ func TestClientLeaves(t *testing.T) {
 	var log servertest.Log
 	s := start(t, func(c *app.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	s.Get("/me").Want(200)
-	s.Control("POST", "/keys", fields{}) // from now on what the server knows of the caller is out of date
+	s.Control("POST", "/keys", nil) // from now on what the server knows of the caller is out of date
 	c := require.Must(net.Dial("tcp", strings.TrimPrefix(s.Origin, "http://")))
 	defer c.Close()
 	fmt.Fprintf(c, "POST /api/public/v1/programs/x/cards HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 100\r\n\r\n{",

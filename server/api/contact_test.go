@@ -61,10 +61,10 @@ func TestContact(t *testing.T) {
 
 	s.Post("/cards/"+card+"/reissue", nil).Want(200)
 	s.Get(path).WantOK(fields{"codes": []string{}, "phone": "+390612345678"})
-	s.Control("POST", "/cards/"+card+"/archive", fields{})
+	s.Control("POST", "/cards/"+card+"/archive", nil)
 	s.Patch(path, fields{"phone": nil}).Want(409, "conflict")
 	s.Patch(path, fields{}).Want(200)
-	s.Control("POST", "/cards/"+card+"/delete", fields{})
+	s.Control("POST", "/cards/"+card+"/delete", nil)
 	s.Get(path).Want(404, "not_found")
 	if n := s.Value("SELECT count(*) FROM contacts"); n != "0" {
 		t.Errorf("%s contacts are left of an erased card", n)

@@ -72,7 +72,7 @@ var contractOfLists = []contractCase{
 			s.Get("/cards?limit=0&status=x&cursor="+cursor).Invalid("limit too_small", "status invalid_value")
 			other, _ := newOtherShop(s)
 			other.Get("/cards?limit=0&cursor="+cursor).Invalid("limit too_small", "cursor invalid_format")
-			s.Control("POST", "/cards/"+s.Get("/cards?limit=1&program_id=" + th.program).IDs()[0]+"/delete", fields{})
+			s.Control("POST", "/cards/"+s.Get("/cards?limit=1&program_id=" + th.program).IDs()[0]+"/delete", nil)
 			s.Get("/cards?program_id=" + th.program + "&cursor=" + cursor).WantOK(fields{"data.0.id": th.card, "data.1": nil})
 		}},
 	{"from after to is invalid_value, also beside other faults", func(s *servertest.Server, _ things) {

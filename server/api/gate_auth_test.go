@@ -72,8 +72,7 @@ func TestKeyExpires(t *testing.T) {
 	k.Get("/me").Want(200)
 	s.Advance("1ms")
 	k.Get("/me").Want(401, "unauthenticated")
-	got := s.Fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil)
-	got.Want(409, "conflict") // an expired key cannot be rotated
+	s.ControlAPI().Post("/keys/"+id+"/rotate", nil).Want(409, "conflict") // an expired key cannot be rotated
 }
 
 func TestRotation(t *testing.T) {
@@ -116,7 +115,7 @@ func TestRotation(t *testing.T) {
 	next.Get("/programs").Want(403, "unauthorized")
 
 	// A rotated key cannot be rotated again.
-	s.Fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil).Want(409, "conflict")
+	s.ControlAPI().Post("/keys/"+id+"/rotate", nil).Want(409, "conflict")
 
 	// The old key ends with the overlap, and still cannot be rotated.
 	s.Advance("1h59m59.999s")
@@ -124,10 +123,10 @@ func TestRotation(t *testing.T) {
 	s.Advance("1ms")
 	old.Get("/me").Want(401, "unauthenticated")
 	next.Get("/me").Want(200)
-	s.Fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil).Want(409, "conflict")
+	s.ControlAPI().Post("/keys/"+id+"/rotate", nil).Want(409, "conflict")
 
 	// The successor can be rotated. By default the overlap lasts a day; with 0 the old key ends at once.
-	third := s.Control("POST", "/keys/"+r.Str("id")+"/rotate", fields{})
+	third := s.Control("POST", "/keys/"+r.Str("id")+"/rotate", nil)
 	s.Advance("23h59m")
 	next.Get("/me").Want(200)
 	s.Advance("1m")
@@ -141,17 +140,17 @@ func TestRevokingOneOfTwoLeavesTheOther(t *testing.T) {
 	s := start(t)
 	for _, first := range []bool{true, false} {
 		old, id := s.NewKey(fields{})
-		r := s.Control("POST", "/keys/"+id+"/rotate", fields{})
+		r := s.Control("POST", "/keys/"+id+"/rotate", nil)
 		next := s.With(r.Str("key"))
 		end, stay, ended := next, old, r.Str("id")
 		if first {
 			end, stay, ended = old, next, id
 		}
-		s.Control("POST", "/keys/"+ended+"/revoke", fields{})
+		s.Control("POST", "/keys/"+ended+"/revoke", nil)
 		end.Get("/me").Want(401, "unauthenticated")
 		stay.Get("/me").Want(200)
-		s.Control("POST", "/keys/"+ended+"/revoke", fields{}) // a repetition is not an error
-		s.Fetch("POST", s.Origin+"/dev/keys/"+ended+"/rotate", nil, nil).Want(409, "conflict")
+		s.Control("POST", "/keys/"+ended+"/revoke", nil) // a repetition is not an error
+		s.ControlAPI().Post("/keys/"+ended+"/rotate", nil).Want(409, "conflict")
 	}
 }
 
@@ -160,15 +159,15 @@ func TestRevokingOneOfTwoLeavesTheOther(t *testing.T) {
 func TestKeysInOverlapDoNotCount(t *testing.T) {
 	s := start(t)
 	o := s.NewShop(nil) // has one key
-	body := []byte(`{"shop_id":"` + o.ShopID + `"}`)
+	body := fields{"shop_id": o.ShopID}
 	var ids []string
 	for range 9 {
-		_, id := o.NewKey(fields{"shop_id": o.ShopID})
+		_, id := o.NewKey(body)
 		ids = append(ids, id)
 	}
-	s.Fetch("POST", s.Origin+"/dev/keys", body, nil).Want(422, "unprocessable_entity")
-	s.Control("POST", "/keys/"+ids[0]+"/rotate", fields{}) // allowed, though the shop has the maximum of keys
-	s.Fetch("POST", s.Origin+"/dev/keys", body, nil).Want(422, "unprocessable_entity")
-	s.Control("POST", "/keys/"+ids[1]+"/revoke", fields{})
-	s.Fetch("POST", s.Origin+"/dev/keys", body, nil).Want(201)
+	s.ControlAPI().Post("/keys", body).Want(422, "unprocessable_entity")
+	s.Control("POST", "/keys/"+ids[0]+"/rotate", nil) // allowed, though the shop has the maximum of keys
+	s.ControlAPI().Post("/keys", body).Want(422, "unprocessable_entity")
+	s.Control("POST", "/keys/"+ids[1]+"/revoke", nil)
+	s.ControlAPI().Post("/keys", body).Want(201)
 }

@@ -78,7 +78,7 @@ func TestRateLimitWithStaleIdentity(t *testing.T) {
 	s := start(t, servertest.Frozen, perMinute(3))
 	k, _ := s.NewKey(fields{})
 	for i := range 6 {
-		s.Control("POST", "/locations", fields{}) // changes the epoch
+		s.Control("POST", "/locations", nil) // changes the epoch
 		want := []int{200, 200, 200, 429, 429, 429}[i]
 		if got := k.Get("/me"); got.Status != want || want == 200 && rateHeaders(got) != fmt.Sprintf("3 %d %d ", 2-i, 20*(i+1)) {
 			t.Errorf("request %d: %d, want %d; rate limit %q", i+1, got.Status, want, rateHeaders(got))

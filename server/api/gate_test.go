@@ -107,7 +107,7 @@ func orderCase(t *testing.T, demo *servertest.Server, have ...fault) {
 	}
 	s.Control("PATCH", "/shops/"+owner.ShopID, state)
 	if has("authentication") {
-		s.Control("POST", "/keys/"+keyID+"/revoke", fields{})
+		s.Control("POST", "/keys/"+keyID+"/revoke", nil)
 	}
 	if has("path") {
 		path += "/nothing"

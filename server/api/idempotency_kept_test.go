@@ -39,7 +39,7 @@ func TestErasedCardIsForgotten(t *testing.T) {
 	s.Post(card+"/reissue", `{"holder_email":"xenia@ray.example"}`, "Idempotency-Key", "reissue").Want(200)
 	other := s.Post(path, `{"holder_name":"Bystander"}`, "Idempotency-Key", "other").Want(201)
 
-	s.Control("POST", card+"/delete", fields{})
+	s.Control("POST", card+"/delete", nil)
 
 	s.Get(hook + "/deliveries").Shows(fields{"items.1.request_payload.card.holder.name": nil})
 	before := s.Count("/cards")
@@ -71,8 +71,8 @@ func TestNoSecretInLog(t *testing.T) {
 	s.Post("/programs/"+th.program+"/cards", `{"Xenia Quist":1}`).Want(400)
 	k, id := s.NewKey(fields{})
 	k.Get("/me").Want(200)
-	next := s.Control("POST", "/keys/"+id+"/rotate", fields{})
-	s.Control("POST", "/keys/"+id+"/revoke", fields{})
+	next := s.Control("POST", "/keys/"+id+"/rotate", nil)
+	s.Control("POST", "/keys/"+id+"/revoke", nil)
 	k.Get("/me").Want(401)
 
 	// A closed store causes a server error, whose log entry is checked as well.

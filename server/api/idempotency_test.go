@@ -149,13 +149,13 @@ func TestIdempotencyScope(t *testing.T) {
 	stranger, _ := s.NewKey(fields{})
 	stranger.Post(path, `{"holder_name":"Ada"}`, "Idempotency-Key", "k").Want(201).First()
 
-	second := s.Control("POST", "/keys/"+id+"/rotate", fields{})
+	second := s.Control("POST", "/keys/"+id+"/rotate", nil)
 	next := s.With(second.Str("key"))
 	next.Post(path, nil, "Idempotency-Key", "k").Want(201).Replays(first)
 	next.Post(path, `{"holder_name":"Ada"}`, "Idempotency-Key", "k").Want(409, "idempotency_conflict")
 	made := next.Post(path, nil, "Idempotency-Key", "k2").Want(201).First()
 	old.Post(path, nil, "Idempotency-Key", "k2").Want(201).Replays(made)
-	third := s.Control("POST", "/keys/"+second.Str("id")+"/rotate", fields{})
+	third := s.Control("POST", "/keys/"+second.Str("id")+"/rotate", nil)
 	s.With(third.Str("key")).Post(path, nil, "Idempotency-Key", "k").Want(201).Replays(first)
 }
 

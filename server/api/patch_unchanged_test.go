@@ -89,7 +89,7 @@ func sameCardPatches(s *servertest.Server, program, prepaid string) []samePatch 
 	card := s.Post("/programs/"+program+"/cards",
 		`{"holder_name":"Ada","holder_email":"ada@example.com","external_ref":"a","expires_at":"2027-01-01T00:00:00Z"}`).NewID()
 	locked, bare := s.Issue(program, fields{"holder_name": "Grace"}), s.Issue(program, nil)
-	s.Control("POST", "/cards/"+locked+"/lock", fields{})
+	s.Control("POST", "/cards/"+locked+"/lock", nil)
 	installed := s.Issue(prepaid, fields{"external_ref": "i"})
 	s.Install(installed)
 	late := s.Issue(program, fields{"external_ref": "late", "expires_at": s.App.Store.Now().Add(3600_000_000_000).String()})

@@ -92,9 +92,9 @@ func TestProgramLock(t *testing.T) {
 		// No operation on the card unlocks the program. A locked program can still change its state.
 		s.Post("/cards/"+card+"/reissue", nil).Want(200)
 		s.Get(path).Shows(fields{"has_installed_cards": true})
-		s.Control("POST", "/cards/"+card+"/archive", fields{})
+		s.Control("POST", "/cards/"+card+"/archive", nil)
 		s.Get(path).Shows(fields{"has_installed_cards": true})
-		s.Control("POST", "/cards/"+card+"/delete", fields{})
+		s.Control("POST", "/cards/"+card+"/delete", nil)
 		for _, a := range []string{"suspend", "unsuspend", "unpublish", "publish"} {
 			s.Post(path+"/"+a, nil).WantOK(fields{"has_installed_cards": true})
 		}

@@ -65,7 +65,7 @@ func endedKey(s *servertest.Server, how string) *servertest.Server {
 	k.Get("/me").Want(200) // the server caches the key
 	switch how {
 	case "revoked":
-		s.Control("POST", "/keys/"+id+"/revoke", fields{})
+		s.Control("POST", "/keys/"+id+"/revoke", nil)
 	case "rotated":
 		s.Control("POST", "/keys/"+id+"/rotate", fields{"grace_hours": 0})
 	}
@@ -76,17 +76,9 @@ func endedKey(s *servertest.Server, how string) *servertest.Server {
 func newShopWithThings(s *servertest.Server, state fields) (*servertest.Server, things) {
 	s.T.Helper()
 	o := s.NewShop(nil)
-	own := things{location: o.LocationIDs[0], cardType: "standard"}
-	own.program = o.Post("/programs", sampleBodies["createProgram"]).NewID()
-	own.prize = o.Post("/programs/"+own.program+"/prizes", sampleBodies["createPrize"]).NewID()
-	own.webhook = o.Post("/programs/"+own.program+"/webhooks", sampleBodies["createWebhook"]).NewID()
-	own.delivery = o.Post("/programs/"+own.program+"/webhooks/"+own.webhook+"/test", nil).Want(202).Str("id")
-	o.Post("/programs/"+own.program+"/publish", nil).Want(200)
-	own.card = o.Post("/programs/"+own.program+"/cards", nil).NewID()
+	own := newThings(o)
 	failDelivery(o, own.delivery)
-	if state != nil {
-		s.Control("PATCH", "/shops/"+o.ShopID, state)
-	}
+	s.Control("PATCH", "/shops/"+o.ShopID, servertest.Merge(state, nil))
 	return o, own
 }
 
@@ -249,8 +241,7 @@ func TestForeignIDsInBodiesAndQueries(t *testing.T) {
 	th.location = s.LocationIDs[0] // the till's location
 	s.Fetch("POST", s.Origin+"/till/v1/cards/"+th.card+"/stamps", nil, http.Header{"Authorization": {"Bearer " + s.TillToken}}).Want(201)
 	o := s.NewShop(nil)
-	own := things{program: o.Post("/programs", sampleBodies["createProgram"]).NewID()}
-	own.webhook = o.Post("/programs/"+own.program+"/webhooks", sampleBodies["createWebhook"]).NewID()
+	own := newThings(o)
 	foreign := map[string]string{"location": th.location, "program": th.program, "card": th.card}
 	never := map[string]string{
 		"location": s.App.Store.ID(store.KindLocation, 1<<40),

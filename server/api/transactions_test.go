@@ -67,8 +67,8 @@ func TestTransactionShape(t *testing.T) {
 			"stamps_delta": nil, "value_delta": nil, "prize_id": nil, "reversed_at": nil, "created_at": "2026-03-01T09:00:00.000Z"},
 	})
 	// Transactions remain when what they name is deleted.
-	s.Control("POST", "/cards/"+card+"/delete", fields{})
-	s.Control("DELETE", "/programs/"+s.ProgramIDs["standard"], fields{})
+	s.Control("POST", "/cards/"+card+"/delete", nil)
+	s.Control("DELETE", "/programs/"+s.ProgramIDs["standard"], nil)
 	s.Post("/locations/"+s.LocationIDs[0]+"/disable", nil).Want(200)
 	s.Get("/transactions").Want(200).Same(r)
 }

