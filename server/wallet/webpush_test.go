@@ -59,7 +59,7 @@ func (s *shop) browser(notify, language string) *wallettest.Browser {
 // settle sends what is due.
 func (s *shop) settle() {
 	s.T.Helper()
-	s.Control("POST", "/settle", fields{})
+	s.Control("POST", "/settle", nil)
 }
 
 // stamp stamps the card at the till and sends what is due.
@@ -165,7 +165,7 @@ func TestBrowsersAreApart(t *testing.T) {
 	s.stamp(1)
 	s.expect(later, "4 of 5 stamps")
 	for _, action := range []string{"lock", "unlock"} {
-		s.Control("POST", "/cards/"+s.card+"/"+action, fields{})
+		s.Control("POST", "/cards/"+s.card+"/"+action, nil)
 		s.settle()
 	}
 	s.expect(good)
