@@ -71,7 +71,7 @@ func TestCodes(t *testing.T) {
 		s.Advance("60s") // codes that could be of earlier cards count as guesses
 	}
 	// After an erasure, the chain is not found.
-	s.Control("POST", "/cards/"+card+"/delete", fields{})
+	s.Control("POST", "/cards/"+card+"/delete", nil)
 	for _, none := range []string{card, child, again} {
 		s.Get("/cards/"+none).Want(404, "not_found")
 	}
@@ -213,8 +213,6 @@ func TestIssuedCardIsHeld(t *testing.T) {
 	stamp(till, short, nil).Want(201).Shows(fields{"card.id": card, "card.stamps_count": 2})
 	till.Post(path, fields{"client_reference": reference}).Want(201).Shows(fields{"held_code": held, "short_code": short})
 	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
-	stamp(till, held, nil).Want(404)
-	stamp(till, short, nil).Want(404)
 	cardCodes(s, card) // the new ones
 	again := till.Post(path, fields{"client_reference": reference}).Want(201)
 	again.Shows(fields{"short_code": ""})

@@ -56,7 +56,7 @@ func refusedCallers(s *servertest.Server) []refusedCaller {
 	unset, _ := newTill(s, fields{"require_staff_pin": true})
 	elsewhere, _ := newTill(s, fields{})
 	shop := func(state string) *servertest.Server {
-		r := s.Control("POST", "/shops", fields{})
+		r := s.Control("POST", "/shops", nil)
 		if state != "" {
 			s.Control("PATCH", "/shops/"+r.Str("shop_id"), fields{"subscription_state": state})
 		}

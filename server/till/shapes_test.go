@@ -102,19 +102,16 @@ func TestIssueAtCounter(t *testing.T) {
 	s.Post(path, nil).Want(201).Shaped("", "CounterCard", "external_ref holder_name holder_email expires_at")
 	s.Post(path, fields{"external_ref": "m-1"}).Want(409, "conflict")
 	s.Post("/programs/"+s.ProgramIDs["access"]+"/cards", fields{"external_ref": "m-1"}).Want(201)
-	s.Post("/programs/nope/cards", nil).Want(404, "not_found")
-	for _, do := range []string{"unpublish", "publish", "suspend"} {
-		s.REST().Post("/programs/"+s.ProgramIDs["prepaid"]+"/"+do, nil).Want(200)
-		want := map[string]string{"unpublish": "422 unprocessable_entity", "publish": "201", "suspend": "422 unprocessable_entity"}[do]
-		s.Post(path, nil).WantOutcome(want)
-	}
+	s.REST().Post("/programs/"+s.ProgramIDs["prepaid"]+"/unpublish", nil).Want(200)
+	s.Post(path, nil).Want(422, "unprocessable_entity")
 	there := s.NewProgram("access", true, fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs[1:]})
 	s.Post("/programs/"+there+"/cards", nil).Want(422, "unprocessable_entity")
 	s.SQL("UPDATE shops SET max_cards=live_cards")
 	s.Post("/programs/"+s.ProgramIDs["access"]+"/cards", nil).Want(422, "unprocessable_entity")
 }
 
-// TestEveryAction checks the answer of every action on a card and of its reversal.
+// TestEveryAction checks the answer of every action on a card and of a reversal. For what they do and refuse see
+// TestLedgerFollowsItsModel in the store.
 func TestEveryAction(t *testing.T) {
 	s := start(t)
 	standard := s.Issue(s.ProgramIDs["standard"], nil)
@@ -145,21 +142,14 @@ func TestEveryAction(t *testing.T) {
 	r.Shows(fields{"transaction.type": "topup", "transaction.value_delta": 500, "card.current_value": 500})
 	r = s.Post("/cards/"+prepaid+"/spends", fields{"amount_cents": 120}).Want(201)
 	r.Shows(fields{"transaction.type": "spend", "transaction.value_delta": -120, "card.current_value": 380})
-	s.Post("/cards/"+prepaid+"/spends", fields{"amount_cents": 381}).Want(422, "prepaid_insufficient_balance")
 
-	back := reverse(s, r.Str("transaction.id"), nil).Want(201)
-	back.Shows(fields{"transaction.type": "reversal", "transaction.value_delta": 120, "card.current_value": 500})
-	reverse(s, r.Str("transaction.id"), nil).Want(409, "conflict")
-	reverse(s, back.Str("transaction.id"), nil).Want(422, "unprocessable_entity")
-	s.Post("/transactions/nope/reversal", nil).Want(404, "not_found")
-	reverse(s.NewDevice(s.LocationIDs[1]), r.Str("transaction.id"), nil).Want(404, "not_found")
+	reverse(s, r.Str("transaction.id"), nil).Want(201).Shows(fields{
+		"transaction.type": "reversal", "transaction.value_delta": 120, "card.current_value": 500,
+	})
 
 	for _, kind := range []string{"access", "discount"} {
 		card := s.Issue(s.ProgramIDs[kind], nil)
-		r = s.Post("/cards/"+card+"/uses", fields{"metadata": fields{"table": 4}}).Want(201)
-		r.Shows(fields{"transaction.type": kind, "card.status": "active"})
-		reverse(s, r.Str("transaction.id"), nil).Want(201).Shows(fields{
-			"transaction.type": "reversal", "transaction.stamps_delta": nil,
-		})
+		s.Post("/cards/"+card+"/uses", fields{"metadata": fields{"table": 4}}).Want(201).
+			Shows(fields{"transaction.type": kind, "card.status": "active"})
 	}
 }

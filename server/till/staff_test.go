@@ -278,7 +278,7 @@ func TestTillSearch(t *testing.T) {
 	s.SQL("UPDATE cards SET short_code='abcd2345' WHERE id=?", s.Row(store.KindCard, card))
 	giveStamps(d, "abcd2345", 12) // a chain of two
 	gone := s.Issue(s.ProgramIDs["standard"], fields{"holder_name": "Grace Gone"})
-	s.Control("POST", "/cards/"+gone+"/archive", fields{})
+	s.Control("POST", "/cards/"+gone+"/archive", nil)
 	s.Unchanged(func() {
 		d.Get("/search?q=grace").Want(401, "invalid_credentials")
 		d.Get("/search?q=grace", sessionHeader, "x").Want(401, "invalid_credentials")
