@@ -40,20 +40,9 @@ func (s *demo) stampAt(location, card string, count int) string {
 	return till.Post("/cards/"+card+"/stamps", object{"count": count}).Want(201).Str("transaction.id")
 }
 
-func TestCardPages(t *testing.T) {
-	s := start(t)
-	card, program := s.issue(object{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "external_ref": "C-1"})
-	s.stamp(card, 2)
-	at := "/dashboard/card/" + card
-	s.as("viewer").get("/dashboard/cards?q=ada&status=active&seen=7&prize_due=true&program_id=" + program).want(200)
-	s.as("manager").get(at).has("Ada Lovelace", "ada@", "2 of 10 stamps", "Ready", "Reverse", "Card issued")
-	s.as("viewer").get(at).has("Ada Lovelace", "2 of 10 stamps").lacks("ada@", "Reverse", "/edit", "Show the code")
-	s.as("viewer").get("/dashboard/cards").has("Ada Lovelace").lacks("ada@")
-}
-
 // cardsOn returns the ids of the cards that a page leads to.
 func cardsOn(p *page) (ids []string) {
-	for n := range p.root.Descendants() {
+	for n := range p.root().Descendants() {
 		if id, ok := strings.CutPrefix(attribute(n, "href"), "/dashboard/card/"); ok && n.Data == "a" && !strings.Contains(id, "/") {
 			ids = append(ids, id)
 		}
@@ -61,12 +50,17 @@ func cardsOn(p *page) (ids []string) {
 	return ids
 }
 
+// TestSearchPage searches and filters cards, and opens the one that is found.
 func TestSearchPage(t *testing.T) {
 	s := start(t)
-	manager := s.as("manager")
+	manager, viewer := s.as("manager"), s.as("viewer")
 	ada, program := s.issue(object{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "external_ref": "C-1"})
 	bob := s.Issue(program, object{"holder_name": "Bob"})
 	s.stamp(ada, 2)
+	at := "/dashboard/card/" + ada
+	manager.get(at).has("Ada Lovelace", "ada@", "2 of 10 stamps", "Ready", "Reverse", "Card issued")
+	viewer.get(at).has("Ada Lovelace", "2 of 10 stamps").lacks("ada@", "Reverse", "/edit", "Show the code")
+	viewer.get("/dashboard/cards").has("Ada Lovelace").lacks("ada@")
 	for query, want := range map[string][]string{
 		"program_id=" + program: {bob, ada}, "q=love": {ada}, "q=ADA%40ex": {ada}, "q=C-1": {ada}, "q=" + bob: {bob}, "q=nobody": nil,
 		"status=invited&program_id=" + program: {bob}, "prize_due=true": {ada}, "seen=7&program_id=" + program: {ada},
@@ -126,7 +120,7 @@ func TestIssueForm(t *testing.T) {
 func TestCardForms(t *testing.T) {
 	s := start(t)
 	manager, owner := s.as("manager"), s.as("owner")
-	card, _ := s.issue(object{"holder_name": "Ada  Lovelace", "holder_email": "ada@example.com"})
+	card, program := s.issue(object{"holder_name": "Ada  Lovelace", "holder_email": "ada@example.com"})
 	row := s.stamp(card, 2)
 	at := "/dashboard/card/" + card
 
@@ -177,26 +171,20 @@ func TestCardForms(t *testing.T) {
 	}
 	erase.set("_confirmation", " ada king ").sendTwice().next().has("The person was erased.")
 	manager.get(at).want(404)
+
+	unnamed := "/dashboard/card/" + s.Issue(program, object{"holder_email": "ada@example.com"}) + "/erase"
+	manager.post(unnamed, url.Values{"_confirmation": {""}}).want(400)
+	manager.fill(unnamed, "_confirmation", "erase").next()
 }
 
-// TestEraseUnnamed checks that the word erase confirms the erasure of a holder without a name.
-func TestEraseUnnamed(t *testing.T) {
-	s := start(t)
-	card, _ := s.issue(object{"holder_email": "ada@example.com"})
-	at := "/dashboard/card/" + card + "/erase"
-	s.as("manager").post(at, url.Values{"_confirmation": {""}}).want(400)
-	s.as("manager").fill(at, "_confirmation", "erase").next()
-}
-
+// TestCardsTable checks that the table of cards has more of them than one page of a list.
 func TestCardsTable(t *testing.T) {
-	s := start(t)
+	s := start(t, func(c *app.Config) { c.Limits.PublicAPIMaxPageSize = 1 })
 	_, program := s.issue(object{"holder_name": "=1+1", "external_ref": "a,\"b"})
-	for range 120 {
-		s.Issue(program, nil)
-	}
+	s.Issue(program, nil)
 	rows := s.export("?program_id=" + program)
-	if len(rows) != 122 || rows[0][0] != "id" || rows[121][3] != "'=1+1" || rows[121][5] != `a,"b` {
-		t.Errorf("%d rows", len(rows))
+	if len(rows) != 3 || rows[0][0] != "id" || rows[2][3] != "'=1+1" || rows[2][5] != `a,"b` {
+		t.Errorf("%q", rows)
 	}
 }
 

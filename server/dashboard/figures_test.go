@@ -11,16 +11,11 @@ import (
 	"punchcard/server/servertest"
 )
 
-func TestStatisticsOfPrograms(t *testing.T) {
-	s := start(t)
-	for _, id := range s.ProgramIDs {
-		s.as("viewer").get("/dashboard/program/" + id + "/statistics").want(200)
-	}
-}
-
-// TestFigures checks the figures of a day, a period and a program against what a till did.
+// TestFigures checks the figures of a day, a period and a program against what a till did, what the first page
+// shows before, and that an invalid choice is reported beside its field.
 func TestFigures(t *testing.T) {
 	s := start(t, servertest.Frozen)
+	s.as("owner").get("/dashboard").has("Get started", "Issue the first card").lacks("Continue the set-up")
 	card := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", object{"holder_name": "Ada Lovelace"}).NewID()
 	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", object{"count": 3}).Want(201)
 	viewer := s.as("viewer")
@@ -31,25 +26,15 @@ func TestFigures(t *testing.T) {
 	viewer.get("/dashboard/statistics?period=1&program_id=" + s.ProgramIDs["prepaid"]).has("Stamps 0")
 	viewer.get("/dashboard/statistics/types").has("Active cards by type")
 	viewer.get("/dashboard/program/"+s.ProgramIDs["standard"]+"/statistics").has("Stamps 3", "Installed cards by phone")
-}
-
-// TestFigureChoices checks that an invalid choice is reported beside its field.
-func TestFigureChoices(t *testing.T) {
-	s := start(t)
-	for _, c := range []struct{ path, field string }{
-		{"/dashboard/statistics?period=custom&from=1.5.2026", "from"},
-		{"/dashboard/statistics?period=custom&from=2026-05-02&to=2026-05-01", "from"},
-		{"/dashboard/statistics?period=custom&from=2020-01-01&to=2026-05-01", "from"},
-		{"/dashboard/statistics?compare=custom&compare_from=soon", "compare_from"},
-	} {
-		s.as("viewer").get(c.path).want(400).problem(c.field)
+	for _, program := range s.ProgramIDs {
+		viewer.get("/dashboard/program/" + program + "/statistics").want(200)
 	}
-}
-
-// TestTodayNew checks what the page shows for a shop without cards.
-func TestTodayNew(t *testing.T) {
-	s := start(t)
-	s.as("owner").get("/dashboard").has("Get started", "Issue the first card").lacks("Continue the set-up")
+	for query, field := range map[string]string{
+		"period=custom&from=1.5.2026": "from", "period=custom&from=2026-05-02&to=2026-05-01": "from",
+		"period=custom&from=2020-01-01&to=2026-05-01": "from", "compare=custom&compare_from=soon": "compare_from",
+	} {
+		viewer.get("/dashboard/statistics?" + query).want(400).problem(field)
+	}
 }
 
 // TestTodayEvents checks that the stream of the page tells of a stamp and ends with the
@@ -111,9 +96,9 @@ func TestBackups(t *testing.T) {
 	}
 }
 
-// TestMailTest checks that the test message goes to the person who asks for it, and that the
-// page of the server's health names the tills.
-func TestMailTest(t *testing.T) {
+// TestHealth checks that the test message goes to the person who asks for it, that the page of the
+// server's health names the tills, and that the page of the limits says what each of them is.
+func TestHealth(t *testing.T) {
 	s := start(t)
 	const path = "/dashboard/health/mail"
 	operator := s.as("operator")
@@ -123,13 +108,8 @@ func TestMailTest(t *testing.T) {
 	if !strings.Contains(string(mails.Body), "operator@test.example") {
 		t.Errorf("the mailbox has %s", mails.Body)
 	}
-}
-
-// TestLimits checks that the page of the limits says what each of them is.
-func TestLimits(t *testing.T) {
-	s := start(t)
 	n := 0
-	for heading := range s.as("operator").get("/dashboard/health/limits").root.Descendants() {
+	for heading := range operator.get("/dashboard/health/limits").root().Descendants() {
 		if heading.Data != "th" || attribute(heading, "scope") != "row" {
 			continue
 		}

@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/net/html"
@@ -47,16 +49,16 @@ func start(t testing.TB, options ...func(*app.Config)) *demo {
 	s := &demo{Server: servertest.Start(t, append([]func(*app.Config){logged}, options...)...), tokens: map[string]string{}}
 	shop := s.Row(store.KindShop, s.ShopID)
 	for _, role := range roles {
-		s.tokens[role] = s.signIn(role, shop)
+		s.tokens[role] = s.signIn(role, role, shop)
 	}
 	return s
 }
 
-// signIn adds a person to a shop and begins a session of theirs.
-func (s *demo) signIn(role string, shop int64) (token string) {
+// signIn adds a person with a role to a shop and begins a session of theirs.
+func (s *demo) signIn(name, role string, shop int64) (token string) {
 	s.T.Helper()
 	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
-		n := store.NewUser{Email: role + "@test.example", Name: "The " + role, Language: "en", Operator: role == "operator"}
+		n := store.NewUser{Email: name + "@test.example", Name: "The " + name, Language: "en", Operator: role == "operator"}
 		user, err := tx.AddUser(n)
 		if err == nil && !n.Operator {
 			err = tx.AddMember(user, shop, role)
@@ -150,12 +152,42 @@ func (b *browser) do(req *http.Request) *page {
 		status:  resp.StatusCode,
 		header:  resp.Header,
 		body:    string(raw),
-		root:    require.Must(html.Parse(bytes.NewReader(raw))),
+		root:    sync.OnceValue(func() *html.Node { return require.Must(html.Parse(bytes.NewReader(raw))) }),
 	}
 	if strings.Contains(p.body, "tell the person who runs the server this number:") {
 		b.T.Errorf("%s: a refusal has no text in server/web/refusal_texts.go", p.what)
 	}
+	if kind := p.header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") && !otherFace.MatchString(p.path) {
+		p.checkHeaders()
+	}
 	return p
+}
+
+// otherFace matches the paths of pages that are not of the dashboard, and the one that leads to its first page.
+var otherFace = regexp.MustCompile("^/((c|i|join)/|dashboard/$)")
+
+// checkHeaders checks that a page may not be framed, stored or made to run foreign scripts, that the browser
+// says where its forms come from, and that it has a request id, which a page of an error shows.
+func (p *page) checkHeaders() {
+	p.T.Helper()
+	csp := p.header.Get("Content-Security-Policy")
+	if !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") || strings.Contains(csp, "unsafe") {
+		p.T.Errorf("%s: policy %q", p.what, csp)
+	}
+	for name, want := range map[string]string{
+		"X-Frame-Options": "DENY", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+	} {
+		if got := p.header.Get(name); got != want {
+			p.T.Errorf("%s: %s: %q, want %q", p.what, name, got, want)
+		}
+	}
+	if policy := p.header.Get("Referrer-Policy"); policy != "same-origin" && strings.Contains(p.body, "<form") {
+		p.T.Errorf("%s: Referrer-Policy %q", p.what, policy)
+	}
+	id := p.header.Get("X-Request-Id")
+	if id == "" || strings.Contains(p.body, `<section class="message">`) && !strings.Contains(p.body, id) {
+		p.T.Errorf("%s: request id %q", p.what, id)
+	}
 }
 
 // page is an answer, with its elements.
@@ -166,7 +198,7 @@ type page struct {
 	status int
 	header http.Header
 	body   string
-	root   *html.Node
+	root   func() *html.Node
 }
 
 // want ends the test unless the page has a status.
@@ -240,11 +272,11 @@ func (p *page) to(path string) string {
 }
 
 // text returns the text that the page shows.
-func (p *page) text() string { return textOf(p.root) }
+func (p *page) text() string { return textOf(p.root()) }
 
 // find returns the first element for which ok is true, nil if there is none.
 func (p *page) find(ok func(*html.Node) bool) *html.Node {
-	for n := range p.root.Descendants() {
+	for n := range p.root().Descendants() {
 		if n.Type == html.ElementNode && ok(n) {
 			return n
 		}
@@ -254,7 +286,7 @@ func (p *page) find(ok func(*html.Node) bool) *html.Node {
 
 // pathTo returns the first path on the page that begins and ends so.
 func (p *page) pathTo(prefix, suffix string) (path string) {
-	for n := range p.root.Descendants() {
+	for n := range p.root().Descendants() {
 		for _, a := range n.Attr {
 			if strings.HasPrefix(a.Val, prefix) && strings.HasSuffix(a.Val, suffix) {
 				return a.Val

@@ -1,13 +1,9 @@
 package dashboard_test
 
 import (
-	"net/url"
 	"strings"
 	"testing"
 )
-
-// chosenKey are the fields of the form of a new key.
-var chosenKey = url.Values{"class": {"api"}, "name": {"Newsletter"}, "scopes": {"cards:read"}, "locations": {"all"}, "expires": {"90"}}
 
 func TestKeyForm(t *testing.T) {
 	s := start(t)
@@ -55,28 +51,4 @@ func between(text, begin, end string) string {
 	_, rest, _ := strings.Cut(text, begin)
 	found, _, _ := strings.Cut(rest, end)
 	return found
-}
-
-// TestKeyProof checks that the forms about secrets are refused without a recent proof, and that
-// the page that asks for it keeps their fields.
-func TestKeyProof(t *testing.T) {
-	s := start(t)
-	_, id := s.NewKey(object{})
-	s.SQL("UPDATE sessions SET proved_at=proved_at-3600000")
-	s.SQL("UPDATE meta SET auth_epoch=auth_epoch+1")
-	owner := s.as("owner")
-	for path, fields := range map[string]url.Values{
-		"/dashboard/new/key": chosenKey, "/dashboard/key/" + id + "/rotate": {"grace_hours": {"1"}},
-		"/dashboard/key/" + id + "/revoke": nil, "/dashboard/keys/revoke-all": nil,
-		"/dashboard/new/webhook": {"_program_id": {s.ProgramIDs["standard"]}, "url": {"http://127.0.0.1:9/"}, "events": {"*"}},
-	} {
-		s.Unchanged(func() {
-			waiting := owner.post(path, fields).want(403).has("Confirm that it is you").form("/dashboard/prove")
-			for name := range fields {
-				if waiting.fields.Get(name) != fields.Get(name) {
-					t.Errorf("the page that asks for a proof loses %s of %s", name, path)
-				}
-			}
-		})
-	}
 }

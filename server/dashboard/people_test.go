@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"punchcard/server/dev/seed"
-	"punchcard/server/servertest"
-	"punchcard/store"
 )
 
 func TestSettings(t *testing.T) {
@@ -135,24 +133,4 @@ func TestNewShop(t *testing.T) {
 	form.set("timezone", "").refused("name").problem("timezone")
 	form.set("name", "Gelateria", "timezone", "Europe/Rome").send().to("/dashboard/setup")
 	s.as("operator").get("/dashboard/settings").has("Gelateria", "Caffè Centrale")
-}
-
-// TestPersonWithoutShop checks that a person who belongs to no shop can open the pages of the account
-// only.
-func TestPersonWithoutShop(t *testing.T) {
-	s := start(t)
-	var token string
-	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
-		user, err := tx.AddUser(store.NewUser{Email: "alone@test.example", Name: "Alone", Language: "en"})
-		if err == nil {
-			_, token, err = tx.BeginSession(store.NewSession{User: user})
-		}
-		return err
-	})
-	alone := s.with(token)
-	for _, path := range []string{"/dashboard/settings", "/dashboard/cards", "/dashboard/people"} {
-		alone.get(path).want(403).has("You belong to no shop", "alone@test.example")
-	}
-	alone.get("/dashboard/account").want(200)
-	alone.get("/dashboard/users").want(403)
 }

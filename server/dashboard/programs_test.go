@@ -79,38 +79,6 @@ func TestNewProgram(t *testing.T) {
 	}
 }
 
-// TestFreezingIsSaidBefore checks that what the first card on a phone freezes is said in the form,
-// and beside the link that leads to it, and that the preview of the customer's page installs nothing.
-func TestFreezingIsSaidBefore(t *testing.T) {
-	s := start(t)
-	manager := s.as("manager")
-	program := s.NewProgram("standard", true, nil)
-	s.NewPrize(program, 5)
-	at := "/dashboard/program/" + program
-	const (
-		said   = "From the first card on a phone, these stay as they are"
-		frozen = "The design stays as it is"
-		issued = "Nobody keeps a card of this program on a phone yet."
-	)
-	manager.get("/dashboard/new/program?type=standard").has(said)
-	manager.get(at + "/edit").has(said).lacks(frozen)
-	issue := func() *page {
-		return manager.get("/dashboard/new/card?program_id=" + program).press("/dashboard/new/card").want(200)
-	}
-	issue().has(issued)
-	s.Unchanged(func() {
-		s.as("viewer").
-			get(at+"/customer").
-			want(200).
-			has("no card is issued", "5 stamps", "At all locations").
-			lacks("<form method=\"post\" action=\"/c/")
-	})
-	manager.get(at + "/edit").has(said)
-	s.Install(s.Issue(program, nil))
-	manager.get(at + "/edit").has(frozen).lacks(said)
-	issue().lacks(issued)
-}
-
 // TestProgramStates publishes, suspends and deletes a program with cards.
 func TestProgramStates(t *testing.T) {
 	s := start(t)
@@ -133,25 +101,44 @@ func TestProgramStates(t *testing.T) {
 	manager.get(at).want(404)
 }
 
-// TestFrozenProgram checks that a program with a card on a phone says why it stays as it
-// is, and that its rules can be changed.
+// TestFrozenProgram checks that what the first card on a phone freezes is said in the form before, and
+// beside the link that leads to it, that the preview of the customer's page installs nothing, and that a
+// program with a card on a phone says why it stays as it is, and that its rules can be changed.
 func TestFrozenProgram(t *testing.T) {
 	s := start(t)
 	manager := s.as("manager")
 	program := s.NewProgram("standard", true, nil)
 	at, prize := "/dashboard/program/"+program, s.NewPrize(program, 5)
+	const (
+		said   = "From the first card on a phone, these stay as they are"
+		frozen = "The design stays as it is"
+		issued = "Nobody keeps a card of this program on a phone yet."
+	)
+	manager.get("/dashboard/new/program?type=standard").has(said)
+	manager.get(at + "/edit").has(said).lacks(frozen)
+	issue := func() *page {
+		return manager.get("/dashboard/new/card?program_id=" + program).press("/dashboard/new/card").want(200)
+	}
+	issue().has(issued)
+	s.Unchanged(func() {
+		s.as("viewer").get(at+"/customer").want(200).
+			has("no card is issued", "5 stamps", "At all locations").
+			lacks("<form method=\"post\" action=\"/c/")
+	})
+	manager.get(at + "/edit").has(said)
 	s.Install(s.Issue(program, nil))
-	page := manager.get(at + "/edit").shows("The design stays as it is")
+	issue().lacks(issued)
+	page := manager.get(at + "/edit").shows(frozen).lacks(said)
 	if page.find(func(n *html.Node) bool { return n.Data == "fieldset" && has(n, "disabled") }) == nil {
 		t.Error("the fields can be changed")
 	}
 	s.Unchanged(func() {
 		manager.post(at+"/edit", url.Values{"name": {"X"}}).want(409).has("so the program and its prizes stay as they are")
+		manager.post(at+"/prize/"+prize, url.Values{"name": {"X"}}).want(409)
 	})
 	if manager.get(at).has("Prizes stay as they are").link(at + "/new-prize") {
 		t.Error("a prize can be added")
 	}
-	s.Unchanged(func() { manager.post(at+"/prize/"+prize, url.Values{"name": {"X"}}).want(409) })
 	manager.fill(at+"/rules", "welcome_stamps", "5").want(422).problem("welcome_stamps", "must be fewer than every prize")
 	manager.fill(at+"/rules", "max_stamps_per_day", "2", "welcome_stamps", "4").next().
 		has("The rules at the till were saved.", "Stamps on a new card")

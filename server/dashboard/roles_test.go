@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"punchcard/server/dashboard"
+	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
 )
 
@@ -283,37 +284,55 @@ func TestTableOfRoles(t *testing.T) {
 
 // TestRoles opens each page as people of every role, and sends each form as people whose role is
 // too low, and does both as a visitor. People get the page, or one that says why not, visitors are
-// led to the sign-in, and the forms change nothing.
+// led to the sign-in, and the forms change nothing. No form takes what a page of another origin sends.
 func TestRoles(t *testing.T) {
 	s := start(t)
-	ids := s.sample(s.Server, "Sample")
+	foreign, ids := s.sample(s.NewShop(nil), "Foreign"), s.sample(s.Server, "Sample")
+	ids["reset"], ids["setup"] = "x", "x"
+	deceived := s.as("operator")
+	deceived.header = http.Header{"Sec-Fetch-Site": {"cross-site"}, "Accept": {"text/html"}} // TestCheckOrigin of kernel has all headers
+	evil := url.Values{"name": {"Evil"}, "email": {seed.OwnerEmail}, "password": {seed.Password}}
+	filters := 0
 	min := minRole()
 	for _, what := range servertest.Sample(slices.Sorted(maps.Keys(min))) {
 		role := min[what]
 		method, pattern, _ := strings.Cut(what, " ")
+		path := ids.path(t, pattern)
+		if method == http.MethodPost {
+			s.Unchanged(func() { deceived.post(path, evil).want(403).has("Not allowed", "came from another website") })
+		}
 		if role == "visitor" {
 			continue
 		}
-		path := ids.path(t, pattern)
 		open := func(as string) *page {
 			if method == http.MethodGet {
 				return s.as(as).get(path)
 			}
 			return s.as(as).post(path, url.Values{})
 		}
+		least := max(slices.Index(roles, role), 0)
 		s.Unchanged(func() {
 			open("").to("/sign-in")
+			for _, lesser := range roles[:least] {
+				open(lesser).want(403).has("Not allowed")
+			}
 		})
-		for i, reader := range roles {
-			switch lesser := i < slices.Index(roles, role); {
-			case lesser:
-				s.Unchanged(func() { open(reader).want(403).has("Not allowed") })
-			case method == http.MethodGet && role != "account" && !slices.Contains(streams, pattern):
-				if p := open(reader); p.status != 200 && p.status != 303 {
-					t.Errorf("%s as %s: status %d: %.500s", what, reader, p.status, p.text())
-				}
+		if method != http.MethodGet || role == "account" || slices.Contains(streams, pattern) {
+			continue
+		}
+		for _, reader := range roles[least:] {
+			p := open(reader)
+			if p.status != 200 && p.status != 303 {
+				t.Errorf("%s as %s: status %d: %.500s", what, reader, p.status, p.text())
+			}
+			if reader == role && strings.Contains(p.body, "data-filters") {
+				filters++
+				p.checkFilter(foreign)
 			}
 		}
+	}
+	if filters < 7 && !testing.Short() {
+		t.Errorf("only %d pages have a filter", filters)
 	}
 }
 
@@ -372,7 +391,7 @@ func TestForeignIDs(t *testing.T) {
 			}
 		}
 	}
-	// Ids in queries and in fields. TestFilters has those in filters.
+	// Ids in queries and in fields. TestRoles has those in filters.
 	s.likeUnknown("GET", "/dashboard/new/program?from="+foreign["program"], "/dashboard/new/program?from=prg_none", nil)
 	for path, fields := range map[string]url.Values{
 		"/dashboard/new/card":      {"_program": {foreign["program"]}},
@@ -396,16 +415,16 @@ var anID = regexp.MustCompile(`[a-z]{3}_\w+`)
 func (s *demo) likeUnknown(method, foreign, unknown string, fields url.Values) {
 	s.T.Helper()
 	answer := func(path string) (status int, text string) {
-		s.Unchanged(func() {
-			p := s.as("owner").send(method, path, fields)
-			if status, text = p.status, p.header.Get("Location"); status != 303 {
-				text = anID.ReplaceAllString(p.message(), "ID")
-			}
-		})
+		p := s.as("owner").send(method, path, fields)
+		if status, text = p.status, p.header.Get("Location"); status != 303 {
+			text = anID.ReplaceAllString(p.message(), "ID")
+		}
 		return status, text
 	}
-	status, text := answer(foreign)
-	if wantStatus, want := answer(unknown); status != wantStatus || text != want || status < 400 {
-		s.T.Errorf("%s %s: status %d: %.300s; of an id that never was %d: %.300s", method, foreign, status, text, wantStatus, want)
-	}
+	s.Unchanged(func() {
+		status, text := answer(foreign)
+		if wantStatus, want := answer(unknown); status != wantStatus || text != want || status < 400 {
+			s.T.Errorf("%s %s: status %d: %.300s; of an id that never was %d: %.300s", method, foreign, status, text, wantStatus, want)
+		}
+	})
 }

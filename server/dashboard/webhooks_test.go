@@ -9,32 +9,6 @@ import (
 	"punchcard/server/app"
 )
 
-// hook makes a webhook whose URL nobody answers and a test delivery of it, and returns the paths
-// of their pages.
-func (s *demo) hook() (at, delivery string) {
-	program := s.NewProgram("standard", true, nil)
-	made := s.Call("POST", "/programs/"+program+"/webhooks", object{
-		"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*", "stamp.*"}, "bearer_token": "t0ken",
-		"custom_headers": object{"X-Team": "till"},
-	}).
-		Want(201)
-	id := made.Str("id")
-	sent := s.Call("POST", "/programs/"+program+"/webhooks/"+id+"/test", nil).Want(202)
-	at = "/dashboard/webhook/" + id
-	return at, at + "/delivery/" + sent.Str("id")
-}
-
-func TestWebhookPages(t *testing.T) {
-	s := start(t)
-	at, delivery := s.hook()
-	s.as("viewer").get(at + "/receiver?language=python").want(200)
-	s.as("viewer").get(at + "/deliveries?state=failed&event=test.ping").want(200)
-	s.as("viewer").get("/dashboard/webhooks").lacks("/dashboard/new/webhook")
-	s.as("viewer").get(delivery).has("test.ping", "Managers and owners").lacks("This is a test delivery")
-	s.as("manager").get(delivery).has("This is a test delivery")
-	s.as("owner").get(at + "/deliveries?state=none").want(400)
-}
-
 func TestWebhookForms(t *testing.T) {
 	s := start(t)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(204) }))
@@ -90,8 +64,14 @@ func TestWebhookForms(t *testing.T) {
 	manager.get(at).has("Off").form(at + "/activate").sendTwice().next().has("The webhook is on")
 	sent := manager.get(at).form(at+"/test").sendTwice().next().has("test.ping", "A test event is on its way.")
 	s.Control("POST", "/settle", nil).Want(200)
+	viewer := s.as("viewer")
+	viewer.get(sent.path).has("test.ping", "Managers and owners").lacks("This is a test delivery")
+	viewer.get("/dashboard/webhooks").lacks("/dashboard/new/webhook")
+	viewer.get(at + "/receiver?language=python").want(200)
+	viewer.get(at + "/deliveries?state=failed&event=test.ping").want(200)
+	owner.get(at + "/deliveries?state=none").want(400)
 	manager.get(sent.path).
-		has("Delivered", "204 No Content", "X-Service-Signature").
+		has("Delivered", "204 No Content", "X-Service-Signature", "This is a test delivery").
 		form(sent.path + "/redeliver").
 		sendTwice().
 		next().
