@@ -1,7 +1,6 @@
 package holder_test
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"html"
@@ -66,27 +65,6 @@ func issueCard(s *servertest.Server, program string, f fields) (card, link strin
 	s.T.Helper()
 	r := s.Call("POST", "/programs/"+program+"/cards", f).Want(201)
 	return r.Str("id"), r.Str("install_url")
-}
-
-// dump returns the newest cards, transactions, programs and rows of the audit log.
-func dump(s *servertest.Server) string {
-	s.T.Helper()
-	var b bytes.Buffer
-	for _, path := range []string{"/cards?limit=100", "/transactions?limit=100", "/programs?limit=100"} {
-		b.Write(s.Call("GET", path, nil).Want(200).Body)
-	}
-	b.Write(s.ControlAPI().Get("/audit").Want(200).Body)
-	return b.String()
-}
-
-// checkUnchanged checks that do changes nothing that dump returns.
-func checkUnchanged(s *servertest.Server, do func()) {
-	s.T.Helper()
-	before := dump(s)
-	do()
-	if after := dump(s); before != after {
-		s.T.Errorf("something was written:\n%s\n%s", before, after)
-	}
 }
 
 // pageText returns the visible text of a page.

@@ -83,7 +83,7 @@ func TestLostCardsAlike(t *testing.T) {
 // TestLostRefusals checks forms that are refused.
 func TestLostRefusals(t *testing.T) {
 	s := start(t, trustLoopback)
-	checkUnchanged(s, func() {
+	s.Unchanged(func() {
 		for _, form := range []url.Values{
 			{}, {"email": {"ada"}}, {"email": {"a@b.c\r\nBcc: x@example.com"}}, {"email": {"ada@example.com"}, "website": {"x"}},
 			{"email": {"ada@example.com"}, "token": {"x"}},

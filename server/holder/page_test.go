@@ -27,7 +27,7 @@ func TestCardPage(t *testing.T) {
 	s := start(t)
 	card, link := issueCard(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada"})
 	page := s.Origin + pageOf(s, link)
-	checkUnchanged(s, func() {
+	s.Unchanged(func() {
 		p := readPage(s, page).Want(200)
 		checkPage(p)
 		checkText(p, "0 of 10 stamps", "I keep it on my iPhone")
@@ -68,7 +68,7 @@ func TestCardPage(t *testing.T) {
 	}
 	refused := func(page string, status int, code, text string) {
 		t.Helper()
-		checkUnchanged(s, func() {
+		s.Unchanged(func() {
 			p := readPage(s, page).Want(status)
 			checkPage(p)
 			checkText(p, text)
@@ -308,7 +308,7 @@ func TestAskAboutData(t *testing.T) {
 		return send(s, path+"/ask", form, "")
 	}
 	checkText(readPage(s, page).Want(200), "Correct my data", "Erase my card")
-	checkUnchanged(s, func() {
+	s.Unchanged(func() {
 		ask("kind", "correction").Want(400)
 		ask("kind", "correction", "correction", strings.Repeat("x", 501)).Want(400)
 		ask("kind", "other").Want(400)
@@ -316,7 +316,7 @@ func TestAskAboutData(t *testing.T) {
 	})
 	ask("kind", "correction", "correction", "My name is <b>Ida</b>").Want(303)
 	ask("kind", "erasure").Want(303)
-	checkUnchanged(s, func() { ask("kind", "erasure").Want(409) })
+	s.Unchanged(func() { ask("kind", "erasure").Want(409) })
 	p := readPage(s, page).Want(200)
 	checkPage(p)
 	checkText(p, "you asked the shop to correct your data", "you asked the shop to erase your card")

@@ -149,11 +149,13 @@ func TestStreamOverTLS(t *testing.T) {
 	}
 }
 
-// TestStreamsOfCard checks that a card's fifth stream takes the place of its first one, and the
-// sixth that of the second.
-func TestStreamsOfCard(t *testing.T) {
-	s := start(t)
+// TestStreamsInAll checks that a card's fifth stream takes the place of its first one, and the sixth that of
+// the second, that a stream beyond the server's limit is refused until a page is closed, and that a stop of
+// the server does not wait for streams.
+func TestStreamsInAll(t *testing.T) {
+	s := start(t, func(c *app.Config) { c.Limits.HolderStreams = 4 })
 	card, page := issuePage(s, s.ProgramIDs["standard"], fields{})
+	_, other := issuePage(s, s.ProgramIDs["standard"], fields{})
 	var list []*events
 	for range 6 {
 		list = append(list, open(s, t, page))
@@ -166,39 +168,16 @@ func TestStreamsOfCard(t *testing.T) {
 	for _, e := range list[2:] {
 		e.wait("event: changed")
 	}
-}
-
-// TestStreamsInAll checks that a stream beyond the server's limit is refused until a page is
-// closed, and that a fifth stream of a card, which ends its first, is not.
-func TestStreamsInAll(t *testing.T) {
-	s := start(t, func(c *app.Config) { c.Limits.HolderStreams = 4 })
-	_, page := issuePage(s, s.ProgramIDs["standard"], fields{})
-	_, other := issuePage(s, s.ProgramIDs["standard"], fields{})
-	var list []*events
-	for range 5 {
-		list = append(list, open(s, t, page))
-	}
-	list[0].wait("event: closed")
 	if r := fetch(s, "GET", other+"/events", "").Want(503, "rate_limited"); r.Header.Get("Retry-After") != "30" {
 		t.Errorf("Retry-After %q", r.Header.Get("Retry-After"))
 	}
 	readPage(s, other).Want(200)
-	list[4].resp.Body.Close()
-	for { // until the server has seen that the page is closed
+	list[5].resp.Body.Close()
+	for status := 0; status != 200; { // until the server has seen that the page is closed
 		resp := ask(s, t, other)
-		status := resp.StatusCode
+		status = resp.StatusCode
 		resp.Body.Close()
-		if status == 200 {
-			return
-		}
 	}
-}
-
-// TestStreamsEndWithServer checks that a stop does not wait for streams.
-func TestStreamsEndWithServer(t *testing.T) {
-	s := start(t)
-	_, page := issuePage(s, s.ProgramIDs["standard"], fields{})
-	e := open(s, t, page)
 	s.Stop()
-	e.ends()
+	list[2].ends()
 }
