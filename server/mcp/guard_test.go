@@ -102,7 +102,8 @@ func TestOrderOfChecks(t *testing.T) {
 	}
 }
 
-// TestKeysOfOtherFaces checks which credentials /mcp takes, and where its keys work.
+// TestKeysOfOtherFaces checks which credentials /mcp takes, where its keys work, and that a revoked key is
+// refused from the next request on.
 func TestKeysOfOtherFaces(t *testing.T) {
 	a := start(t)
 	for credential, says := range map[string]string{
@@ -132,11 +133,6 @@ func TestKeysOfOtherFaces(t *testing.T) {
 			t.Errorf("%s: %d", path, r.Status)
 		}
 	}
-}
-
-// TestRevokedKey checks that a revoked key is refused from the next request on.
-func TestRevokedKey(t *testing.T) {
-	a := start(t)
 	made := a.Control("POST", "/keys", fields{"class": "mcp"})
 	k := a.with(made.Str("key"))
 	k.call("get_overview", nil).ok()
@@ -149,18 +145,16 @@ func TestRevokedKey(t *testing.T) {
 }
 
 // TestAddresses checks which hosts and origins are admitted, also behind a proxy on the same
-// machine that keeps the public Host.
+// machine that keeps the public Host, and that no answer invites pages of other origins: a preflight is
+// refused, and no header admits an origin.
 func TestAddresses(t *testing.T) {
 	a := start(t, func(c *app.Config) {
-		c.PublicURL, c.AllowHosts, c.MCPAllowOrigins = "https://cards.example.com", []string{
-			"punchcard",
-		}, []string{
-			"https://assistant.example",
-		}
+		c.PublicURL, c.AllowHosts = "https://cards.example.com", []string{"punchcard"}
+		c.MCPAllowOrigins = []string{"https://assistant.example"}
 	})
-	try := func(host, origin string) int {
-		req := require.Must(http.NewRequest("POST", a.Origin+"/mcp", strings.NewReader(callOverview)))
-		req.Header = a.headers()
+	try := func(method, host, origin string, h http.Header) int {
+		req := require.Must(http.NewRequest(method, a.Origin+"/mcp", strings.NewReader(callOverview)))
+		req.Header = h
 		if origin != "" {
 			req.Header.Set("Origin", origin)
 		}
@@ -169,6 +163,11 @@ func TestAddresses(t *testing.T) {
 		}
 		resp := require.Must(a.HTTP.Do(req))
 		resp.Body.Close()
+		for name := range resp.Header {
+			if strings.HasPrefix(name, "Access-Control-") {
+				t.Errorf("%s of host %q from %q is answered with %s", method, host, origin, name)
+			}
+		}
 		return resp.StatusCode
 	}
 	for _, c := range []struct {
@@ -184,8 +183,14 @@ func TestAddresses(t *testing.T) {
 		{"", "http://localhost.evil.example", 403}, {"", "garbage", 403},
 		{"evil.example", "http://evil.example", 403},
 	} {
-		if got := try(c.host, c.origin); got != c.want {
+		if got := try("POST", c.host, c.origin, a.headers()); got != c.want {
 			t.Errorf("host %q, origin %q: %d, want %d", c.host, c.origin, got, c.want)
+		}
+	}
+	for _, origin := range []string{"", "https://evil.example", "null", "http://localhost:6274", a.Origin} {
+		preflight := http.Header{"Access-Control-Request-Method": {"POST"}, "Access-Control-Request-Headers": {"authorization,content-type"}}
+		if got := try("OPTIONS", "", origin, preflight); got != 405 {
+			t.Errorf("a preflight from %q: %d", origin, got)
 		}
 	}
 	for _, method := range []string{"GET", "DELETE", "PUT", "OPTIONS"} {
@@ -193,10 +198,8 @@ func TestAddresses(t *testing.T) {
 		if refusal(t, r, 405); r.Header.Get("Allow") != "POST" {
 			t.Errorf("%s: %v", method, r.Header)
 		}
-		req, _ := http.NewRequest(method, a.Origin+"/mcp", nil)
-		req.Host = "evil.example"
-		if resp, err := a.HTTP.Do(req); err != nil || resp.StatusCode != 403 {
-			t.Errorf("%s of a foreign host: %v %v", method, resp, err)
+		if got := try(method, "evil.example", "", http.Header{}); got != 403 {
+			t.Errorf("%s of a foreign host: %d", method, got)
 		}
 	}
 }
@@ -291,24 +294,21 @@ func TestMinute(t *testing.T) {
 	}
 }
 
-// TestDay checks the 5,001st call of a day across restarts, and that the next day in UTC begins with
-// a new budget.
+// TestDay checks the last call of a day's budget and the one after it across restarts, and that the next
+// day in UTC begins with a new budget.
 func TestDay(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "shop.db")
 	again := func() *assistant {
-		return start(t, func(c *app.Config) { c.DB, c.Limits.MCPKeyDailyCallBudget = path, 5000 })
+		return start(t, func(c *app.Config) { c.DB, c.Limits.MCPKeyDailyCallBudget = path, 10 })
 	}
 	a := again()
 	a.call("get_overview", nil).ok()
 	a.Stop()
 	a = again()
-	a.SQL("UPDATE key_calls SET calls=calls+4990") // which a server reads with the first request of the key
-	a.Stop()
-	a = again()
 	for i := range 9 {
 		if r := a.send(callOverview, nil); r.Status != 200 || r.Header.Get("X-Daily-Remaining") != fmt.Sprint(8-i) {
-			t.Fatalf("call %d: %d %v", 4992+i, r.Status, r.Header)
+			t.Fatalf("call %d: %d %v", 2+i, r.Status, r.Header)
 		}
 	}
 	a.Stop()
@@ -321,7 +321,7 @@ func TestDay(t *testing.T) {
 	}
 	a.rpc("tools/list", fields{})
 	a.Advance("54000s")
-	if r := a.send(callOverview, nil); r.Status != 200 || r.Header.Get("X-Daily-Remaining") != "4999" ||
+	if r := a.send(callOverview, nil); r.Status != 200 || r.Header.Get("X-Daily-Remaining") != "9" ||
 		r.Header.Get("X-Daily-Reset") != "86400" {
 		t.Errorf("the next day: %d %v", r.Status, r.Header)
 	}

@@ -9,9 +9,11 @@ import (
 )
 
 // TestHostileMessages sends messages that are valid JSON-RPC and ask for what is not there, or
-// have values that no client sends. Each gets one answer with its id, and the server goes on.
+// have values that no client sends. Each gets one answer with its id, and the server goes on. An id
+// that no answer could repeat is refused.
 func TestHostileMessages(t *testing.T) {
 	a := start(t)
+	ids := []string{`1`, `"x"`, `0`, `-1`, `""`, `"\ud83d\ude00"`}
 	deep := strings.Repeat(`{"a":`, 9_000) + "1" + strings.Repeat("}", 9_000)
 	for method, all := range map[string][]string{
 		"resources/read": {
@@ -47,27 +49,26 @@ func TestHostileMessages(t *testing.T) {
 		"server/discover":          {`{}`, ``, `{"_meta":7}`},
 		"ping":                     {`{"_meta":null}`, ``},
 	} {
-		for _, params := range all {
-			for _, id := range []string{`1`, `"x"`, `0`, `-1`, `""`, `"\ud83d\ude00"`} {
-				body := `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `"`
-				if params != "" {
-					body += `,"params":` + params
-				}
-				r := a.send(body+"}", nil)
-				text := string(r.Body)
-				if !strings.Contains(text, `"jsonrpc":"2.0"`) || strings.Contains(text, "panic") ||
-					strings.Contains(text, "internal_error") ||
-					r.Status >= 500 {
-					t.Fatalf("%.300s: %d %.300s", body, r.Status, text)
-				}
-				var answer struct{ ID any }
-				var sent any
-				if json.Unmarshal([]byte(id), &sent); json.Unmarshal(r.Body, &answer) != nil || answer.ID != sent {
-					t.Errorf("%.300s: the id of the answer is %v: %.300s", body, answer.ID, text)
-				}
-				if strings.Contains(text, "n0thing") {
-					t.Fatalf("%s: the answer repeats the name: %s", body, text)
-				}
+		for i, params := range all {
+			id := ids[i%len(ids)]
+			body := `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `"`
+			if params != "" {
+				body += `,"params":` + params
+			}
+			r := a.send(body+"}", nil)
+			text := string(r.Body)
+			if !strings.Contains(text, `"jsonrpc":"2.0"`) || strings.Contains(text, "panic") ||
+				strings.Contains(text, "internal_error") ||
+				r.Status >= 500 {
+				t.Fatalf("%.300s: %d %.300s", body, r.Status, text)
+			}
+			var answer struct{ ID any }
+			var sent any
+			if json.Unmarshal([]byte(id), &sent); json.Unmarshal(r.Body, &answer) != nil || answer.ID != sent {
+				t.Errorf("%.300s: the id of the answer is %v: %.300s", body, answer.ID, text)
+			}
+			if strings.Contains(text, "n0thing") {
+				t.Fatalf("%s: the answer repeats the name: %s", body, text)
 			}
 		}
 	}
@@ -81,12 +82,6 @@ func TestHostileMessages(t *testing.T) {
 	if text := string(r.Body); r.Status != 400 || !strings.Contains(text, `"code":-32020`) || strings.Contains(text, "n0thing") {
 		t.Errorf("a header that differs from the body: %d %s", r.Status, text)
 	}
-	a.call("get_overview", nil).ok()
-}
-
-// TestIDs sends ids of all types. The answer has the same one, or the message is refused.
-func TestIDs(t *testing.T) {
-	a := start(t)
 	for id, want := range map[string]int{`1`: 200, `-7`: 200, `"a"`: 200, `9007199254740992`: 200, `9007199254740993`: 400, `1.5`: 400,
 		`1e400`: 400, `123456789012345678901234567890`: 400,
 		`null`: 400, `true`: 400, `[1]`: 400, `{"a":1}`: 400, `"` + strings.Repeat("x", 1000) + `"`: 200} {
@@ -95,4 +90,5 @@ func TestIDs(t *testing.T) {
 			t.Errorf("%.40s: %d %.200s", id, r.Status, r.Body)
 		}
 	}
+	a.call("get_overview", nil).ok()
 }
