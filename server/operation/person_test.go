@@ -286,7 +286,7 @@ func TestLastOwner(t *testing.T) {
 	ids := []string{h.id(store.RoleOwner), h.id(store.RoleManager), h.id(store.RoleViewer)}
 	random := rand.New(rand.NewPCG(1, 2))
 	refused, made := 0, 0
-	for range 400 {
+	for range 150 {
 		id := ids[random.IntN(len(ids))]
 		var code store.Code
 		switch n := random.IntN(5); n {

@@ -61,7 +61,7 @@ func TestPreparedBeforeWrite(t *testing.T) {
 func TestPINIsHashedBeforeWrite(t *testing.T) {
 	t.Run("alone", func(t *testing.T) { // since it counts what the process allocates
 		defer func(before uint32) { password.Memory = before }(password.Memory)
-		password.Memory = 64 << 10
+		password.Memory = 8 << 10
 		testPINIsHashedBeforeWrite(t)
 	})
 }
@@ -100,7 +100,7 @@ func testPINIsHashedBeforeWrite(t *testing.T) {
 		for deadline := time.Now().Add(time.Minute); h.st.QueuedWrites() == 0 && time.Now().Before(deadline); {
 			time.Sleep(time.Millisecond)
 		}
-		if n := allocated() - before; h.st.QueuedWrites() != 1 || n < 64<<20 {
+		if n := allocated() - before; h.st.QueuedWrites() != 1 || n < 8<<20 {
 			t.Errorf("%s: %d writes wait after %d bytes were allocated, which are too few for the hash", c.op.ID, h.st.QueuedWrites(), n)
 		}
 		close(release)
