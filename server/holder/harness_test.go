@@ -67,6 +67,32 @@ func issueCard(s *servertest.Server, program string, f fields) (card, link strin
 	return r.Str("id"), r.Str("install_url")
 }
 
+// checkRefused checks that the page of a link and the form on it are refused, for browsers and for programs, and
+// that they write nothing.
+func checkRefused(s *servertest.Server, link string, status int, code, message string) {
+	s.T.Helper()
+	s.Unchanged(func() {
+		for _, accept := range []string{"text/html", "application/json"} {
+			for _, r := range []*servertest.Reply{
+				fetch(s, "GET", link, "", "Accept", accept),
+				fetch(s, "POST", link+"/install", "platform=apple", "Accept", accept, "Content-Type", formType),
+			} {
+				if accept == "text/html" {
+					checkPage(r.Want(status))
+					checkText(r, "This card cannot be shown", message, r.Header.Get("X-Request-Id"))
+					if body := string(r.Body); !strings.Contains(body, `="/lost`) && !strings.Contains(body, `<a href="/i/`) {
+						s.T.Errorf("the page has no way back: %s", r.Body)
+					}
+				} else if r.Want(status, code); r.Str("error.request_id") != r.Header.Get("X-Request-Id") ||
+					!strings.Contains(r.Str("error.message"), message) {
+					s.T.Errorf("%s", r.Body)
+				}
+			}
+		}
+		fetch(s, "POST", link+"/install", `{"platform":"apple"}`, "Content-Type", "application/json").Want(status, code)
+	})
+}
+
 // pageText returns the visible text of a page.
 func pageText(r *servertest.Reply) string {
 	return space.ReplaceAllString(html.UnescapeString(markup.ReplaceAllString(string(r.Body), " ")), " ")

@@ -39,14 +39,8 @@ func TestCardPage(t *testing.T) {
 				fetch(s, "GET", s.Origin+"/c/"+forged+path, "").Want(404, "not_found")
 			}
 			if len(forged) != 52 { // the token of the install link, which may install
-				fetch(
-					s,
-					"POST",
-					s.Origin+"/c/"+forged+"/install",
-					`{"platform":"apple"}`,
-					"Content-Type",
-					"application/json",
-				).Want(404, "not_found")
+				fetch(s, "POST", s.Origin+"/c/"+forged+"/install", `{"platform":"apple"}`, "Content-Type", "application/json").
+					Want(404, "not_found")
 			}
 		}
 		fetch(s, "GET", s.Origin+"/i/"+page[len(page)-26:], "").Want(404, "not_found")
@@ -68,15 +62,10 @@ func TestCardPage(t *testing.T) {
 	}
 	refused := func(page string, status int, code, text string) {
 		t.Helper()
-		s.Unchanged(func() {
-			p := readPage(s, page).Want(status)
-			checkPage(p)
-			checkText(p, text)
-			for _, path := range []string{"", "/events", "/manifest.webmanifest", "/icon/180.png"} {
-				fetch(s, "GET", page+path, "").Want(status, code)
-			}
-			fetch(s, "POST", page+"/install", `{"platform":"apple"}`, "Content-Type", "application/json").Want(status, code)
-		})
+		checkRefused(s, page, status, code, text)
+		for _, path := range []string{"", "/events", "/manifest.webmanifest", "/icon/180.png"} {
+			fetch(s, "GET", page+path, "").Want(status, code)
+		}
 	}
 	again := s.Call("POST", "/cards/"+card+"/reissue", fields{}).Want(200).Str("install_url")
 	refused(page, 410, "gone", "This link was replaced by a newer one. Ask the shop for a new one.")
