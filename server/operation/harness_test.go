@@ -285,11 +285,17 @@ func (h *harness) write(do func(*store.Tx) error) {
 	noError(h.T, h.st.Write(h.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: do}))
 }
 
+// reset sets a password by a reset link and returns the cookie by which the browser is known.
+func (h *harness) reset(token, pass string) (browser string) {
+	h.Helper()
+	f := operation.ResetFields{Password: store.Given(pass)}
+	return must[operation.KnownBrowser](h, at(home), operation.ResetPassword, token, f).BrowserCookie
+}
+
 // restorePassword gives the manager the demo password again.
 func (h *harness) restorePassword() {
 	h.Helper()
-	l := must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleManager), nil)
-	h.ok(at(home), operation.ResetPassword, l.Token, operation.ResetFields{Password: store.Given(seed.Password)})
+	h.reset(must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleManager), nil).Token, seed.Password)
 }
 
 var noError = require.NoError

@@ -66,41 +66,25 @@ func TestCreateChosenKey(t *testing.T) {
 	}
 }
 
-// TestListActivity checks the filters of the audit log, and that its rows and the list of
-// actors have names.
+// TestListActivity checks that the audit log is filtered, as TestActivity of the store does with each filter, and
+// that its rows and the list of actors have names.
 func TestListActivity(t *testing.T) {
 	h := openHarness(t)
 	ada := h.withRole(kernel.Manager)
 	h.ok(ada, operation.DisableLocation, h.LocationIDs[0], nil)
 	key := h.key()
 	h.ok(kernel.KeyCaller(key), operation.EnableLocation, h.LocationIDs[0], nil)
-	now := h.st.Now()
-	for name, c := range map[string]struct {
-		store.AuditFilter
-		want []string
-	}{
-		"action": {store.AuditFilter{Action: store.Given("location.disable")}, []string{"location.disable"}},
-		"prefix": {store.AuditFilter{
-			Action:    store.Given("location."),
-			From:      store.Given(now.Add(-time.Minute)),
-			ActorType: store.Given("user"),
-		}, []string{"location.disable"}},
-		"key":        {store.AuditFilter{ActorID: store.Given(key.KeyID)}, []string{"location.enable"}},
-		"nobody":     {store.AuditFilter{ActorID: store.Given("usr_none")}, nil},
-		"later":      {store.AuditFilter{From: store.Given(now.Add(time.Hour))}, nil},
-		"before all": {store.AuditFilter{To: store.Given(store.Time(1))}, nil},
-		"a part":     {store.AuditFilter{Action: store.Given("location.en")}, nil},
+	for want, filter := range map[string]store.AuditFilter{
+		"location.disable": {
+			Action: store.Given("location."), From: store.Given(h.st.Now().Add(-time.Minute)), ActorType: store.Given("user"),
+		},
+		"location.enable": {ActorID: store.Given(key.KeyID)},
 	} {
-		var got []string
-		q := operation.ActivityQuery{AuditFilter: c.AuditFilter}
-		for _, row := range must[store.Page[store.Activity]](h, ada, operation.ListActivity, "", q).Data {
-			got = append(got, row.Action)
-			if row.Target.Kind != store.KindLocation || !row.Target.Name.Valid || row.Target.ID.V != h.LocationIDs[0] {
-				t.Errorf("%s: %+v", name, row)
-			}
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
+		q := operation.ActivityQuery{AuditFilter: filter}
+		rows := must[store.Page[store.Activity]](h, ada, operation.ListActivity, "", q).Data
+		if len(rows) != 1 || rows[0].Action != want || rows[0].Target.Kind != store.KindLocation || !rows[0].Target.Name.Valid ||
+			rows[0].Target.ID.V != h.LocationIDs[0] {
+			t.Errorf("%s: %+v", want, rows)
 		}
 	}
 	actors := must[operation.List[store.Named]](h, ada, operation.ListActivityActors, "", nil).Data

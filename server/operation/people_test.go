@@ -184,15 +184,10 @@ func TestKnownBrowser(t *testing.T) {
 	}
 	h.advance(30 * time.Second)
 	old := h.known("", seed.OwnerEmail)
-	reset := must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleOwner), nil)
-	fresh := must[operation.KnownBrowser](
-		h,
-		at(home),
-		operation.ResetPassword, reset.Token,
-		operation.ResetFields{Password: store.Given("another kettle 71")},
-	)
+	link := must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleOwner), nil)
+	fresh := h.reset(link.Token, "another kettle 71")
 	h.fail(1, "", seed.OwnerEmail, "203.0.113.78")
-	if free(old) || !free(fresh.BrowserCookie) {
+	if free(old) || !free(fresh) {
 		t.Error("a change of the password leaves a browser known, or the browser of the reset is not")
 	}
 }
@@ -241,14 +236,9 @@ func TestAttackFromOwnNetwork(t *testing.T) {
 		t.Fatalf("%d messages", n)
 	}
 	token := h.mail[0].Link[strings.LastIndex(h.mail[0].Link, "/")+1:]
-	fresh := must[operation.KnownBrowser](
-		h,
-		at(home),
-		operation.ResetPassword, token,
-		operation.ResetFields{Password: store.Given("another kettle 71")},
-	)
+	fresh := h.reset(token, "another kettle 71")
 	attack()
-	h.is("", "the sign-in after the reset", codeOf(h.in(fresh.BrowserCookie, seed.OwnerEmail, "another kettle 71", home)))
+	h.is("", "the sign-in after the reset", codeOf(h.in(fresh, seed.OwnerEmail, "another kettle 71", home)))
 }
 
 // TestLockOfAddress checks that 20 failures lock an address for all accounts, that of IPv6 its
