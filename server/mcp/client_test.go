@@ -59,16 +59,9 @@ func (a *assistant) connect(version string, elicit func(*sdk.ElicitRequest) *sdk
 // callWith calls a tool with a client.
 func (a *assistant) callWith(s *sdk.ClientSession, tool string, args any) *outcome {
 	a.T.Helper()
-	r, err := s.CallTool(a.T.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
-	if err != nil {
-		a.T.Fatalf("%s %v: %v", tool, args, err)
-	}
-	raw, err := json.Marshal(r)
+	r := require.Must(s.CallTool(a.T.Context(), &sdk.CallToolParams{Name: tool, Arguments: args}))
 	var result map[string]any
-	if err == nil {
-		err = json.Unmarshal(raw, &result)
-	}
-	require.NoError(a.T, err)
+	require.NoError(a.T, json.Unmarshal(require.Must(json.Marshal(r)), &result))
 	return a.outcome(tool, result)
 }
 

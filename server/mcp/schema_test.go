@@ -8,6 +8,7 @@ import (
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
+	"punchcard/server/servertest/require"
 	"punchcard/server/wire"
 )
 
@@ -57,9 +58,7 @@ func TestSchemasAgree(t *testing.T) {
 			accepted.Required = append(accepted.Required, s.Required...)
 		}
 		var schema map[string]any
-		if err := json.Unmarshal([]byte(tool.schema), &schema); err != nil {
-			t.Fatalf("%s: %v", tool.name, err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(tool.schema), &schema))
 		compareSchema(t, tool.name, schema, accepted)
 	}
 }
@@ -83,14 +82,9 @@ func compareSchema(t *testing.T, at string, schema map[string]any, accepted *wir
 			t.Errorf("%s is in no struct", at)
 			continue
 		}
-		raw, err := json.Marshal(field.Resolve())
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := require.Must(json.Marshal(field.Resolve()))
 		var means map[string]any
-		if err := json.Unmarshal(raw, &means); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(raw, &means))
 		for keyword, value := range says {
 			switch keyword {
 			case "description", "default", "additionalProperties", "properties", "required":

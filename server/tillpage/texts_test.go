@@ -9,15 +9,13 @@ import (
 	"testing"
 
 	"punchcard/server/kernel"
+	"punchcard/server/servertest/require"
 )
 
 // TestScriptTexts checks that the scripts show literals alone, whose translations the page has.
 func TestScriptTexts(t *testing.T) {
 	for _, file := range scripts() {
-		raw, err := fs.ReadFile(files, "assets/"+file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := require.Must(fs.ReadFile(files, "assets/"+file))
 		calls := len(regexp.MustCompile(`\bt\(`).FindAll(raw, -1))
 		if file == "dom.js" { // which defines t
 			calls--
@@ -33,10 +31,7 @@ func TestScriptTexts(t *testing.T) {
 
 // TestRefusals checks that every code of the till API has a sentence.
 func TestRefusals(t *testing.T) {
-	raw, err := os.ReadFile("assets/refusals.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := require.Must(os.ReadFile("assets/refusals.js"))
 	for code, meaning := range kernel.Codes {
 		if meaning.When == "" || slices.Contains(notAtTills, string(code)) {
 			continue
@@ -53,10 +48,7 @@ var notAtTills = []string{"business_api_required", "location_scope_unsupported",
 // TestIcons checks that all icons of the scripts are there.
 func TestIcons(t *testing.T) {
 	for _, file := range scripts() {
-		raw, err := fs.ReadFile(files, "assets/"+file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := require.Must(fs.ReadFile(files, "assets/"+file))
 		for _, m := range regexp.MustCompile(`\b(?:icon\(|iconName: )"([a-z]+)"`).FindAllStringSubmatch(string(raw), -1) {
 			if !slices.Contains(icons, m[1]) {
 				t.Errorf("%s shows the icon %s, which the page does not have", file, m[1])
