@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest/require"
 )
 
 // actionLiteral matches the name of an action. Columns have such names too, but after an alias of
@@ -19,28 +21,19 @@ var actionLiteral = regexp.MustCompile(`^[a-z]{2,}\.[a-z_]+$`)
 // TestActionsHaveWords checks that each action that package store writes to the audit log has words,
 // and that each subject of actions is a choice of the filter.
 func TestActionsHaveWords(t *testing.T) {
-	files, err := filepath.Glob("../../store/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := require.Must(filepath.Glob("../../store/*.go"))
 	found := 0
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		source, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := require.Must(parser.ParseFile(token.NewFileSet(), file, nil, 0))
 		ast.Inspect(source, func(n ast.Node) bool {
 			literal, ok := n.(*ast.BasicLit)
 			if !ok || literal.Kind != token.STRING {
 				return true
 			}
-			action, err := strconv.Unquote(literal.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			action := require.Must(strconv.Unquote(literal.Value))
 			if !actionLiteral.MatchString(action) || strings.HasSuffix(action, ".json") {
 				return true
 			}
