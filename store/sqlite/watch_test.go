@@ -10,10 +10,10 @@ import (
 // of pragmas that check the file, and of the statements of a script.
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	const rows = 100_000
+	const rows = 50_000
 	c := open(t)
 	script(t, c, `CREATE TABLE t (a, b); CREATE TABLE u (a); CREATE UNIQUE INDEX t_a ON t (a);
-		INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<100000) SELECT i, i%100 FROM n;
+		INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<50000) SELECT i, i%100 FROM n;
 		INSERT INTO u VALUES (1), (2)`)
 	// grows checks that counts grow and end between least and most.
 	grows := func(what string, seen []int64, min, max int64) {
