@@ -22,8 +22,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fixture is an open store with one shop.
 type fixture struct {
 	*store.Store
-	t testing.TB
-	a store.Access // to the shop
+	t    testing.TB
+	a    store.Access // to the shop
+	conn *sqlite.Conn // of number; nil before its first call
 }
 
 // start opens a store on a new file.
@@ -155,9 +156,11 @@ func (f *fixture) checkFile() {
 
 // number returns the integer that a query selects.
 func (f *fixture) number(sql string, args ...any) int64 {
-	c := connect(f.t, f.Path())
-	defer c.Close()
-	return check(c.Number(sql, args...))
+	if f.conn == nil {
+		f.conn = connect(f.t, f.Path())
+		f.t.Cleanup(func() { f.conn.Close() })
+	}
+	return check(f.conn.Number(sql, args...))
 }
 
 // dump returns the content of every table.
