@@ -63,6 +63,9 @@ func try(t *testing.T, text string) error {
 	if err != nil {
 		return err
 	}
+	if _, err := s.application(nil, store.TimeOf(startOf(s))).plan(); err != nil {
+		return err
+	}
 	st, clock := emptyStore(t, startOf(s))
 	_, err = s.Apply(st, clock)
 	return err

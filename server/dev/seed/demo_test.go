@@ -14,10 +14,10 @@ func TestDemoWallets(t *testing.T) {
 	wallets := func() (apple, google bool) {
 		t.Helper()
 		ready := require.Must(Demo(st, "http://localhost"))
-		require.NoError(t, st.View(0, func(v *store.View) error {
+		view(t, st, func(v *store.View) error {
 			apple, google = v.AppleWallet(ready.Shop()).IsSet(), v.GoogleWallet(ready.Shop()).IsSet()
 			return nil
-		}))
+		})
 		return apple, google
 	}
 	if apple, google := wallets(); !apple || !google {
