@@ -10,7 +10,7 @@ import (
 )
 
 // seedSize is the number of cards of the large seed.
-const seedSize = 200
+const seedSize = 50
 
 // largeSeed returns a seed of seedSize cards with ten activities each.
 func largeSeed() string {
