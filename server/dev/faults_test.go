@@ -67,36 +67,8 @@ func TestFaultBefore(t *testing.T) {
 	wantCards(r, 0)
 	callREST(r, "POST", cardsPath(r), fields{"holder_name": "Ada"}, "Idempotency-Key", "k").Want(201).First()
 	wantFaults(r, "")
-}
 
-// TestFaultAfter checks that a request whose answer a fault replaces or cuts off has its effect, and
-// that a retry with its idempotency key is replayed.
-func TestFaultAfter(t *testing.T) {
-	t.Parallel()
-	for _, status := range []int{500, 0} {
-		r := serve(t)
-		newFault(r, fields{"status": status, "when": "after", "path": "/api/public/v1/programs/**"})
-		got := callREST(r, "POST", cardsPath(r), fields{"external_ref": "M-1"}, "Idempotency-Key", "k")
-		e := lastEntry(r)
-		if status == 0 {
-			if got.Err == nil || e.Response.Status != 0 || e.RequestID != nil || string(e.Response.Body) != "null" {
-				t.Errorf("answered %d, recorded as %d", got.Status, e.Response.Status)
-			}
-		} else if got.Want(500, "internal_error"); got.Header.Get("RateLimit-Limit") == "" {
-			t.Errorf("%v", got.Header)
-		}
-		wantCards(r, 1)
-		if again := callREST(r, "POST", cardsPath(r), fields{"external_ref": "M-1"}, "Idempotency-Key", "k").Want(201); again.Header.Get(
-			"Idempotent-Replayed",
-		) != "true" {
-			t.Error("the retry is not replayed")
-		}
-	}
-}
-
-// TestFaultCuts checks that a fault with the status 0 ends the connection without an answer.
-func TestFaultCuts(t *testing.T) {
-	r := start(t)
+	// The status 0 ends the connection without an answer.
 	newFault(r, fields{"status": 0, "path": "/cards/*/stamps"})
 	if got := callTill(r, "POST", "/cards/x/stamps", fields{"count": 1}); got.Err == nil {
 		t.Errorf("answered %d", got.Status)
@@ -105,6 +77,33 @@ func TestFaultCuts(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	callTill(r, "POST", "/cards/x/stamps", nil).Want(404)
+}
+
+// TestFaultAfter checks that a request whose answer a fault replaces or cuts off has its effect, and
+// that a retry with its idempotency key is replayed, of which the entry tells.
+func TestFaultAfter(t *testing.T) {
+	r := start(t)
+	for i, status := range []int{500, 0} {
+		newFault(r, fields{"status": status, "when": "after", "path": "/api/public/v1/programs/**"})
+		key := fmt.Sprint("M-", i)
+		got := callREST(r, "POST", cardsPath(r), fields{"external_ref": key}, "Idempotency-Key", key)
+		e := lastEntry(r)
+		if status == 0 {
+			if got.Err == nil || e.Response.Status != 0 || e.RequestID != nil || string(e.Response.Body) != "null" {
+				t.Errorf("answered %d, recorded as %d", got.Status, e.Response.Status)
+			}
+		} else if got.Want(500, "internal_error"); got.Header.Get("RateLimit-Limit") == "" {
+			t.Errorf("%v", got.Header)
+		}
+		wantCards(r, i+1)
+		again := callREST(r, "POST", cardsPath(r), fields{"external_ref": key}, "Idempotency-Key", key).Want(201)
+		if again.Header.Get("Idempotent-Replayed") != "true" {
+			t.Error("the retry is not replayed")
+		}
+		if e := lastEntry(r); !e.Replayed || e.Response.Headers["Idempotent-Replayed"] != "true" {
+			t.Errorf("the entry of the retry is %+v", e)
+		}
+	}
 }
 
 // TestFaultAnswers checks the code and the headers that an answer has by default
@@ -239,10 +238,10 @@ func TestFaultCounts(t *testing.T) {
 }
 
 // TestFaultDelays checks that a request is served after a delay that is longer
-// than the server's time-out for reading.
+// than the server's time-outs for reading and writing.
 func TestFaultDelays(t *testing.T) {
 	const d = 300 * time.Millisecond
-	r := start(t, func(c *app.Config) { c.ReadTimeout = d / 3 })
+	r := start(t, func(c *app.Config) { c.ReadTimeout, c.WriteTimeout = d/3, d/3 })
 	for _, when := range []string{"before", "after"} {
 		f := newFault(r, fields{"delay_ms": d.Milliseconds(), "when": when})
 		start := time.Now()
@@ -347,6 +346,19 @@ func TestFaultFields(t *testing.T) {
 				"headers.Content-Length not_allowed",
 				"headers.X invalid_format", "headers." + strings.Repeat("n", 92) + "… not_allowed", "headers.é invalid_format"}},
 		{fields{"status": 500, "headers": fields{"X": "z", "x": "y"}}, []string{"headers.x invalid_value"}},
+		{fields{"body": "x"}, []string{"status required", "body not_allowed"}},
+		{fields{"status": 0, "body_base64": "eA=="}, []string{"body_base64 not_allowed"}},
+		{fields{"status": 500, "body_base64": "e"}, []string{"body_base64 invalid_format"}},
+		{fields{"status": 500, "body": "x", "body_base64": "eA=="}, []string{"body mutually_exclusive"}},
+		{fields{"status": 500, "body": "x", "code": "conflict"}, []string{"code mutually_exclusive"}},
+		{fields{"status": 500, "content_type": "text/plain"}, []string{"content_type not_allowed"}},
+		{fields{"status": 500, "body": "x", "content_type": "a\nb"}, []string{"content_type invalid_format"}},
+		{fields{"status": 204, "body": "x"}, []string{"status invalid_value"}},
+		{fields{"status": 304, "body": "x"}, []string{"status invalid_value"}},
+		{fields{"status": 199, "body": "x"}, []string{"status invalid_value"}},
+		{fields{"status": 200}, []string{"status invalid_value"}},
+		{fields{"status": 500, "until_cleared": true, "count": 2}, []string{"count mutually_exclusive"}},
+		{fields{"status": 500, "until_cleared": "yes"}, []string{"until_cleared invalid_type"}},
 	} {
 		callControl(r, "POST", "/faults", c.body).Invalid(c.want...)
 	}
@@ -356,7 +368,7 @@ func TestFaultFields(t *testing.T) {
 	callControl(r, "POST", "/faults", `{"status": 500`).Want(400, "validation_failed")
 	wantFaults(r, "")
 	for range 1000 {
-		newFault(r, fields{"status": 500})
+		r.ControlAPI().Try(t.Context(), "POST", "/faults", fields{"status": 500}).Want(201)
 	}
 	callControl(r, "POST", "/faults", fields{"status": 500}).Want(422, "unprocessable_entity")
 	r.Control("DELETE", "/faults", nil)

@@ -9,9 +9,9 @@ import (
 	"punchcard/store"
 )
 
-// TestClockTakesOneField checks that the clock is moved by a duration or to an
+// TestClockFields checks that the clock is moved by a duration, also one with days, or to an
 // instant, not by both.
-func TestClockTakesOneField(t *testing.T) {
+func TestClockFields(t *testing.T) {
 	s := start(t)
 	before := s.Control("GET", "/clock", nil).Str("now")
 	s.ControlAPI().Post("/clock", `{"advance":"1h","now":"2030-01-01T00:00:00Z"}`).Invalid("advance mutually_exclusive")
@@ -23,24 +23,19 @@ func TestClockTakesOneField(t *testing.T) {
 		t.Errorf("%s, want %s", now, before)
 	}
 	s.Control("POST", "/clock", `{"advance":"1h"}`)
-}
-
-// TestAdvanceDays checks that the clock is moved by durations with days.
-func TestAdvanceDays(t *testing.T) {
-	r := start(t)
 	for _, c := range []struct{ advance, now string }{
 		{"3d", "2030-01-04T00:00:00.000Z"}, {"1d12h30m", "2030-01-05T12:30:00.000Z"}, {"0d", "2030-01-05T12:30:00.000Z"},
 		{"11h30m", "2030-01-06T00:00:00.000Z"},
 	} {
-		callControl(r, "POST", "/clock", fields{"now": "2030-01-01T00:00:00Z"})
-		if got := r.Control("POST", "/clock", fields{"advance": c.advance}); string(got.Raw("now")) != `"`+c.now+`"` {
+		callControl(s, "POST", "/clock", fields{"now": "2030-01-01T00:00:00Z"})
+		if got := s.Control("POST", "/clock", fields{"advance": c.advance}); string(got.Raw("now")) != `"`+c.now+`"` {
 			t.Errorf("%s: %s", c.advance, got.Body)
 		}
 	}
 	for _, wrong := range []string{
 		"d", "-1d", "1.5d", "1d2d", "1d-1h", "1dx", " 1d", "106752d", "106751d24h", "99999999999999999999d", "12h3d",
 	} {
-		callControl(r, "POST", "/clock", fields{"advance": wrong}).Invalid("advance invalid_value")
+		callControl(s, "POST", "/clock", fields{"advance": wrong}).Invalid("advance invalid_value")
 	}
 }
 

@@ -128,28 +128,19 @@ func TestJournalStreams(t *testing.T) {
 func TestJournalIsBounded(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("x", 200<<10)
-	j, url := wrapped(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == "POST" {
-			io.WriteString(w, big)
-		}
-	})
+	j := NewJournal(time.Now, openStore(t), testAPIs)
+	call := func(method, body string) {
+		j.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })).
+			ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(method, "/api/public/v1/x", strings.NewReader(body)))
+	}
 	for range journalEntries + 5 {
-		resp, err := http.Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
+		call("GET", "")
 	}
 	if list := j.entries(t); len(j.requests.list) != journalEntries || len(list) != journalEntries || list[0].Seq != 6 {
 		t.Errorf("%d entries from %d", len(list), list[0].Seq)
 	}
 	for range 140 {
-		resp, err := http.Post(url, "text/plain", strings.NewReader(big))
-		if err != nil {
-			t.Fatal(err)
-		}
-		io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
+		call("POST", big)
 	}
 	size := 0
 	list := j.entries(t)

@@ -177,10 +177,6 @@ func TestPhoneInput(t *testing.T) {
 		addToPhone(s, fields{"card_id": newCard(s, "Ada"), "platform": "apple", "phone_id": phone.ID})
 	}
 	says(add(body(fields{"card_id": newCard(s, "Ada"), "phone_id": phone.ID})), "There are 10 passes on the phone already")
-	for range 49 {
-		addToPhone(s, body(nil))
-	}
-	says(add(body(nil)), "There are 50 phones already")
 
 	shop := s.Row(store.KindShop, s.ShopID)
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
@@ -225,7 +221,7 @@ func TestPhoneOfEarlierRun(t *testing.T) {
 // TestPhonesDuringReset resets the fixture while phones download passes of it. Neither waits for the other.
 func TestPhonesDuringReset(t *testing.T) {
 	s := start(t)
-	for range 5 {
+	for range 2 {
 		card := newCard(s, "Ada")
 		all := servertest.Simultaneously(8, func(i int) *reply {
 			if i == 4 {

@@ -2,6 +2,7 @@ package dev
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,8 +15,8 @@ import (
 	"punchcard/store"
 )
 
-// TestReceiversAreBounded checks that the requests of all receivers together take at most 64 MiB,
-// and that the oldest are dropped first, whichever receiver got them.
+// TestReceiversAreBounded checks that a receiver keeps the newest thousand requests, that the requests of all
+// receivers together take at most 64 MiB, and that the oldest are dropped first, whichever receiver got them.
 func TestReceiversAreBounded(t *testing.T) {
 	t.Parallel()
 	rs := NewReceivers(context.Background(), &kernel.Kernel{}, time.Now, "http://127.0.0.1:1")
@@ -29,7 +30,12 @@ func TestReceiversAreBounded(t *testing.T) {
 	}
 	first, second, third := add(), add(), add()
 	big := strings.Repeat("x", receiverBody)
-	rs.record(first, map[string]string{}, "small")
+	for i := range 1003 {
+		rs.record(first, map[string]string{}, fmt.Sprint(i))
+	}
+	if got := rs.byID[first].requests; len(got) != 1000 || got[0].Body != "3" || got[999].Body != "1002" {
+		t.Errorf("%d from %s", len(got), got[0].Body)
+	}
 	for range 300 {
 		rs.record(second, map[string]string{"X-A": "b"}, big)
 	}

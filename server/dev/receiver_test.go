@@ -65,15 +65,15 @@ func TestReceiverGetsDeliveries(t *testing.T) {
 		t.Errorf("%+v", to)
 	}
 	hook := newHook(r, to.URL, "card.added", "stamp.assigned")
-	for range 20 {
+	for range 5 {
 		r.Post(cardsPath(r), fields{"holder_name": "Ada Lövelace"}).Want(201)
 	}
 	if done := settle(r); done.Pending != 0 || done.Failed != 0 {
 		t.Errorf("%+v", done)
 	}
 	got := readReceiver(r, to.ID, "").Requests
-	if len(got) != 20 {
-		t.Fatalf("%d requests of 20", len(got))
+	if len(got) != 5 {
+		t.Fatalf("%d requests of 5", len(got))
 	}
 	for _, q := range got {
 		// The signature has the real time though the clock stands still.
@@ -123,16 +123,14 @@ func TestReceiversOfManyWebhooks(t *testing.T) {
 	var clients sync.WaitGroup
 	for range 4 {
 		clients.Go(func() {
-			for range 2 {
-				r.Post(cardsPath(r), fields{}).Want(201)
-				settle(r)
-			}
+			r.Post(cardsPath(r), fields{}).Want(201)
+			settle(r)
 		})
 	}
 	clients.Wait()
 	settle(r)
 	for _, to := range all {
-		wantRequests(r, to.ID, "?wait=8&event=card.added", 8)
+		wantRequests(r, to.ID, "?wait=4&event=card.added", 4)
 	}
 }
 
@@ -252,8 +250,7 @@ func TestReceiverAnswers(t *testing.T) {
 	}
 }
 
-// TestReceiverBounds checks that a receiver keeps the newest thousand requests and 256 KiB of each
-// body, and that there are at most a thousand receivers.
+// TestReceiverBounds checks that a receiver keeps 256 KiB of a body, and that there are at most a thousand receivers.
 func TestReceiverBounds(t *testing.T) {
 	r := start(t)
 	to := newReceiver(r, nil)
@@ -264,14 +261,8 @@ func TestReceiverBounds(t *testing.T) {
 	if len(got[0].Body) != 256<<10 || got[0].Truncated || len(got[1].Body) != 256<<10 || !got[1].Truncated {
 		t.Errorf("%d %v, %d %v", len(got[0].Body), got[0].Truncated, len(got[1].Body), got[1].Truncated)
 	}
-	for i := range 1003 {
-		send(to, fmt.Sprint(i))
-	}
-	if got := readReceiver(r, to.ID, "?wait=1000").Requests; len(got) != 1000 || got[0].Body != "3" || got[999].Body != "1002" {
-		t.Errorf("%d from %s", len(got), got[0].Body)
-	}
 	for range 999 {
-		newReceiver(r, nil)
+		r.ControlAPI().Try(t.Context(), "POST", "/receiver", nil).Want(201)
 	}
 	callControl(r, "POST", "/receiver", nil).Want(422, "unprocessable_entity")
 }
@@ -281,8 +272,7 @@ func TestReceiverBounds(t *testing.T) {
 func TestReceiverOfAWildcardAddress(t *testing.T) {
 	t.Parallel()
 	for listen, want := range map[string]string{
-		"0.0.0.0:0": "http://127.0.0.1:", ":0": "http://127.0.0.1:", "127.0.0.1:0": "http://127.0.0.1:",
-		"[::1]:0": "http://[::1]:",
+		"0.0.0.0:0": "http://127.0.0.1:", ":0": "http://127.0.0.1:", "[::1]:0": "http://[::1]:",
 	} {
 		t.Run(listen, func(t *testing.T) {
 			r := serve(t, func(c *app.Config) { c.Listen = listen })
