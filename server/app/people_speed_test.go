@@ -47,7 +47,7 @@ func yearFile(tb testing.TB, n int) string {
 // TestYearFileIsConsistent checks that the benchmarks' file passes the checks of the program.
 func TestYearFileIsConsistent(t *testing.T) {
 	t.Parallel()
-	st, err := store.Open(yearFile(t, 20_000), store.Options{MustExist: true})
+	st, err := store.Open(yearFile(t, 4_000), store.Options{MustExist: true})
 	noError(t, err)
 	defer st.Close()
 	if found, err := st.Check(); err != nil || len(found) > 0 {

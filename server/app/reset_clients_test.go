@@ -24,7 +24,7 @@ func TestResetCutsOffSlowReader(t *testing.T) {
 	_, body := call(t, "POST", a.Origin+"/dev/receiver", "", "")
 	var target struct{ URL, ID string }
 	noError(t, json.Unmarshal([]byte(body), &target))
-	for range 60 { // more than the buffers of two sockets hold
+	for range 40 { // more than the buffers of two sockets hold
 		resp, err := http.Post(target.URL, "text/plain", bytes.NewReader(make([]byte, 250<<10)))
 		noError(t, err)
 		resp.Body.Close()
@@ -45,7 +45,7 @@ func TestResetCutsOffSlowReader(t *testing.T) {
 // TestStopDuringResets checks that a fixture can be stopped while several resets wait.
 func TestStopDuringResets(t *testing.T) {
 	t.Parallel()
-	for range 10 {
+	for range 4 {
 		a := servertest.Start(t, servertest.WithJournal)
 		var wg sync.WaitGroup
 		first := make(chan struct{}, 12)

@@ -48,9 +48,7 @@ func TestTokensOfPathsAreNotLogged(t *testing.T) {
 				if secret == page && strings.HasSuffix(pattern, "/events") { // the answer does not end
 					continue
 				}
-				path := param.ReplaceAllString(pattern, secret)
-				callWithToken(s, path, secret)
-				callWithToken(s, path+"?token="+secret, secret)
+				callWithToken(s, param.ReplaceAllString(pattern, secret)+"?token="+secret, secret)
 			}
 			path := param.ReplaceAllString(pattern, token)
 			for _, near := range []string{
