@@ -108,17 +108,6 @@ func TestCompletion(t *testing.T) {
 	f.refused("completion fish", "bash")
 }
 
-// TestCheckArguments checks that an argument that is not UTF-8 is refused.
-func TestCheckArguments(t *testing.T) {
-	if err := CheckArguments([]string{"card", "issue", "Caffè", "\ufffd"}); err != nil {
-		t.Error(err)
-	}
-	if err := CheckArguments([]string{"card", "issue", "Caff\xe8"}); err == nil || !strings.Contains(err.Error(), "argument 3") ||
-		!strings.Contains(err.Error(), "UTF-8") {
-		t.Error(err)
-	}
-}
-
 // TestHelpOfNames checks that the help of flags that take names says so.
 func TestHelpOfNames(t *testing.T) {
 	var out strings.Builder
