@@ -7,25 +7,18 @@ import (
 	"testing"
 )
 
-const root = "../.."
-
-func run(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	c := exec.Command("go", args...)
-	c.Dir = dir
-	out, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("go %s in %s: %v\n%s", strings.Join(args, " "), dir, err, out)
-	}
-	return string(out)
-}
-
 // TestDependencies checks that the fixture does not link what only the command line needs, and that
 // the binary links nothing of tests.
 func TestDependencies(t *testing.T) {
 	t.Parallel()
-	deps := func(path string) []string { return strings.Fields(run(t, root, "list", "-deps", path)) }
-	fixture, binary := deps("./server/punchtest"), deps(".")
+	list := exec.Command("go", "list", "-f", `{{join .Deps " "}}`, "./server/punchtest", ".")
+	list.Dir = "../.."
+	out, err := list.Output()
+	lines := strings.Split(string(out), "\n")
+	if err != nil || len(lines) < 2 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	fixture, binary := strings.Fields(lines[0]), strings.Fields(lines[1])
 	for _, none := range []string{"punchcard/server/command", "github.com/alecthomas/kong", "go.uber.org/goleak"} {
 		if slices.Contains(fixture, none) {
 			t.Errorf("the fixture links %s", none)

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestManyServers checks that many servers in a process are independent.
 func TestManyServers(t *testing.T) {
 	t.Parallel()
-	for i := range 30 {
+	for i := range 8 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			s := punchtest.Start(t)
@@ -271,17 +271,6 @@ func TestFailureShowsJournal(t *testing.T) {
 		s.Card(s.Issue(s.Programs["access"], punchtest.CardFields{}).ID)
 	}); log != "" || quiet.failed {
 		t.Errorf("a passing test logs %s", log)
-	}
-}
-
-// TestFor checks that a failed subtest does not fail its parent.
-func TestFor(t *testing.T) {
-	t.Parallel()
-	s := punchtest.Start(t)
-	sub := &recorder{TB: t}
-	sub.run(func(t testing.TB) { s.For(t).Clock.Advance(-time.Second) })
-	if !sub.failed || t.Failed() {
-		t.Errorf("the subtest failed: %t, its parent: %t", sub.failed, t.Failed())
 	}
 }
 

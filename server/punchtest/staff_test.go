@@ -75,9 +75,6 @@ func TestPairing(t *testing.T) {
 	p = s.NewPairing(s.Locations[1])
 	s.Clock.Advance(10 * time.Minute)
 	refuses(t, "too late", "link_expired", failure(s.Pair(p.Code)))
-	device := till.Me().Device.ID
-	s.Do("POST", s.Origin+"/dev/devices/"+device+"/revoke", "", nil).Want(200)
-	refuses(t, "revoked", "unauthenticated", failure(till.Try().Lookup("none")))
 }
 
 // TestLateStamps checks a till that sends a stamp late, twice.
