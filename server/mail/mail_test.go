@@ -206,7 +206,7 @@ func TestStop(t *testing.T) {
 }
 
 // TestObsoleteMessage checks that a message is dropped if its card was erased or expired while it
-// waited, and held while the card is locked.
+// waited, and held while the card is locked, and sent when it is unlocked.
 func TestObsoleteMessage(t *testing.T) {
 	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
 		erased, locked, expired := f.issue("erased@example.com"), f.issue("locked@example.com"), f.issue("expired@example.com")
@@ -223,9 +223,10 @@ func TestObsoleteMessage(t *testing.T) {
 		if n := len(f.srv.All()); n != 0 || f.queued() != 1 {
 			t.Errorf("%d sent, %d queued:\n%s", n, f.queued(), f.log)
 		}
+		begun := time.Now()
 		f.lock(locked.ID, false)
-		if m := f.nextMessage(); m.To != "locked@example.com" || f.queued() != 0 {
-			t.Errorf("then the message to %s", m.To)
+		if m := f.nextMessage(); m.To != "locked@example.com" || f.queued() != 0 || !time.Now().Equal(begun) {
+			t.Errorf("then the message to %s, after %v", m.To, time.Since(begun))
 		}
 	})
 }
