@@ -32,14 +32,19 @@ type Rules struct {
 	Scans bool
 	// Public reports that the page is the same for everybody and may be kept.
 	Public bool
-	// Picture is the name of the screenshots; empty: one after the path.
-	Picture string
 }
 
 // CheckPage checks the rules for every page (see checks): the headers, what the browser
-// reports, accessibility, sizes, keyboard, weight, and the page without scripts. It
-// writes screenshots if it is asked to (see Shoot).
+// reports, accessibility, sizes, keyboard, weight, and the page without scripts.
 func CheckPage(t *testing.T, url string, rules Rules) {
+	t.Helper()
+	checkIn(openTab(t, ""), url, rules)
+}
+
+// checkIn is CheckPage in an empty tab, which loads the page for each look that needs a page as it
+// comes from the server: on a wide window, on a narrow one, and without scripts.
+func checkIn(b *tab, url string, rules Rules) {
+	t := b.t
 	t.Helper()
 	check := func(name string, problems []string) {
 		t.Helper()
@@ -49,8 +54,7 @@ func CheckPage(t *testing.T, url string, rules Rules) {
 	}
 	check("headers", checkHeaders(t, url, rules))
 
-	// The first look is that of most people.
-	p := Open(t, url, View{Cookie: rules.Cookie})
+	p := openIn(b, url, View{Cookie: rules.Cookie})
 	if want := cmp.Or(rules.Status, http.StatusOK); p.Status() != want {
 		t.Fatalf("%s: status %d, not %d", url, p.Status(), want)
 	}
@@ -59,18 +63,24 @@ func CheckPage(t *testing.T, url string, rules Rules) {
 	check("document", checkDocument(p))
 	check("axe", checkAxe(p))
 	withScripts := words(eval[string](p, `() => {
-		for (const e of document.querySelectorAll('[data-needs-script]')) e.style.display = 'none'
-		return document.body.innerText
+		const hide = new CSSStyleSheet()
+		hide.replaceSync('[data-needs-script] { display: none !important }')
+		document.adoptedStyleSheets.push(hide)
+		const text = document.body.innerText
+		document.adoptedStyleSheets.pop()
+		return text
 	}`))
+	p.setMedia(true, true)
+	p.setSize(360, height, 1)
+	check("axe at 360 px in the dark", checkAxe(p))
+	check("width", checkWidths(p))
+	p.setMedia(false, true)
+	check("keyboard", checkKeyboard(p))
 
-	narrow := Open(t, url, View{Cookie: rules.Cookie, Width: 360, Dark: true})
-	check("layout shift at 360 px", checkShift(narrow))
-	check("axe at 360 px in the dark", checkAxe(narrow))
-	check("width", checkWidths(narrow))
-
-	check("keyboard", checkKeyboard(Open(t, url, View{Cookie: rules.Cookie, Still: true})))
-	check("without scripts", checkWithoutScripts(Open(t, url, View{Cookie: rules.Cookie, NoScripts: true}), withScripts))
-	Shoot(t, url, rules.Cookie, rules.Picture)
+	p.open(url, View{Width: 360, Dark: true})
+	check("layout shift at 360 px", checkShift(p))
+	p.open(url, View{NoScripts: true})
+	check("without scripts", checkWithoutScripts(p, withScripts))
 }
 
 // CheckNow checks the page as it is now, for one that no URL leads to: a form with

@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/chromedp"
 
 	"punchcard/server/servertest"
@@ -139,6 +140,19 @@ func newTab(t testing.TB, parent context.Context, options ...chromedp.ContextOpt
 	return b
 }
 
+// reused returns the tab for another test, without a page, cookies and what pages of an origin have
+// stored and reported. The tab keeps no answers, so that each page is weighed with all that it loads.
+func (b *tab) reused(t testing.TB, origin string) *tab {
+	t.Helper()
+	again := &tab{t: t, ctx: b.ctx, seen: b.seen}
+	again.must(nil, again.navigate("about:blank"))
+	again.must(call(again, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true}))
+	again.must(call(again, network.ClearBrowserCookies, cdp.Empty{}))
+	again.must(call(again, storage.ClearDataForOrigin, storage.ClearDataForOriginParams{Origin: origin, StorageTypes: "all"}))
+	again.seen.forget()
+	return again
+}
+
 // kill ends the process of the tab's page at once, as a system does that needs its memory,
 // and returns an empty tab in the same profile. What the dead tab reports is left out.
 func (b *tab) kill() *tab {
@@ -246,11 +260,11 @@ func (b *tab) onEachPage(script string) {
 	b.must(call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}))
 }
 
-// disableScripts has the browser ignore the scripts of pages. The functions of this
-// package still work, but for promises, timers and frames, which never come.
-func (b *tab) disableScripts() {
+// setScripts has the browser run the scripts of pages, or ignore them. The functions of this
+// package work without them, but for promises, timers and frames, which never come.
+func (b *tab) setScripts(run bool) {
 	b.t.Helper()
-	b.must(call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+	b.must(call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !run}))
 }
 
 // navigate types a URL and waits until the page is loaded.

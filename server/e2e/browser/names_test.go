@@ -29,20 +29,20 @@ func hostileNames() func(string) string {
 // out of it.
 func TestHostileNames(t *testing.T) {
 	d := startDemo(t, hostileNames())
-	d.visitAll(t, func(t *testing.T, address string, v visit) {
-		p := Open(t, address, View{Cookie: v.rules.Cookie, Width: 360})
+	d.visitAll(t, func(b *tab, address string, v visit) {
+		p := openIn(b, address, View{Cookie: v.rules.Cookie, Width: 360})
 		for _, problem := range append(checkWidths(p), checkMarkup(p)...) {
-			t.Errorf("%s: %s", address, problem)
+			b.t.Errorf("%s: %s", address, problem)
 		}
 		p.setSize(1280, height, 1)
 		for _, problem := range checkRuns(p) {
-			t.Errorf("%s: at 1280 px: %s", address, problem)
+			b.t.Errorf("%s: at 1280 px: %s", address, problem)
 		}
 		p.setSize(360, height, 1)
 		for _, problem := range checkRuns(p) {
-			t.Errorf("%s: at 360 px: %s", address, problem)
+			b.t.Errorf("%s: at 360 px: %s", address, problem)
 		}
-		p.ShootAs("hostile-" + v.rules.Picture)
+		p.ShootAs("hostile-" + v.name)
 	})
 }
 

@@ -58,28 +58,33 @@ func Open(t testing.TB, url string, v View) *Page {
 func openIn(b *tab, url string, v View) *Page {
 	t := b.t
 	t.Helper()
-	v.Width, v.Scale = cmp.Or(v.Width, 1280), cmp.Or(v.Scale, 1)
-	p := &Page{tab: b, View: v, known: new(int)}
-	p.setSize(v.Width, height, v.Scale)
-	p.setMedia(v.Dark, v.Still)
-	if v.Language != "" {
-		p.setLanguage(v.Language)
-	}
-	if v.NoScripts {
-		p.disableScripts()
-	}
-	if v.Cookie != nil {
-		p.setCookie(url, v.Cookie)
-	}
+	p := &Page{tab: b, known: new(int)}
 	t.Cleanup(func() {
 		for _, problem := range p.Problems()[*p.known:] {
 			t.Errorf("%s: %s", url, problem)
 		}
 	})
-	if err := p.navigate(url); err != nil {
-		t.Fatalf("open %s: %v", url, err)
-	}
+	p.open(url, v)
 	return p
+}
+
+// open opens a URL as a person with another view does, who has the same cookies, cache and language.
+func (p *Page) open(url string, v View) {
+	p.t.Helper()
+	v.Width, v.Scale = cmp.Or(v.Width, 1280), cmp.Or(v.Scale, 1)
+	p.View = v
+	p.setSize(v.Width, height, v.Scale)
+	p.setMedia(v.Dark, v.Still)
+	p.setScripts(!v.NoScripts)
+	if v.Language != "" {
+		p.setLanguage(v.Language)
+	}
+	if v.Cookie != nil {
+		p.setCookie(url, v.Cookie)
+	}
+	if err := p.navigate(url); err != nil {
+		p.t.Fatalf("open %s: %v", url, err)
+	}
 }
 
 // Problems returns what the browser has reported so far: errors of the console and of

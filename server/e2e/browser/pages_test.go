@@ -5,6 +5,7 @@ package browser
 import (
 	"net/http"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -16,7 +17,7 @@ var parameter = regexp.MustCompile(`[:*]\w+`)
 func TestPages(t *testing.T) {
 	d := startDemo(t, plainNames)
 	d.checkTable()
-	d.visitAll(t, func(t *testing.T, address string, v visit) { CheckPage(t, address, v.rules) })
+	d.visitAll(t, func(b *tab, address string, v visit) { checkIn(b, address, v.rules) })
 }
 
 // checkTable checks that the table has each page of the server, and no others.
@@ -42,10 +43,14 @@ func (d *demo) checkTable() {
 	}
 }
 
-// visitAll calls check with the address of each page of the table, in a subtest of its
-// own.
-func (d *demo) visitAll(t *testing.T, check func(*testing.T, string, visit)) {
+// visitAll calls check with an empty tab and the address of each page of the table, in a subtest of
+// its own. Subtests use a tab one after the other, since a new one takes as long as most checks.
+func (d *demo) visitAll(t *testing.T, check func(b *tab, address string, v visit)) {
 	t.Helper()
+	tabs := make(chan *tab, runtime.GOMAXPROCS(0))
+	for range cap(tabs) {
+		tabs <- openTab(t, "")
+	}
 	cookies := map[string]*http.Cookie{}
 	for pattern, list := range visits {
 		for i, v := range list {
@@ -60,19 +65,20 @@ func (d *demo) visitAll(t *testing.T, check func(*testing.T, string, visit)) {
 				cookies[v.as] = d.signIn(v.as)
 			}
 			v.rules.Cookie = cookies[v.as]
-			v.rules.Picture = v.picture(pattern)
+			v.name = v.nameOf(pattern)
 			address := d.Origin + v.address(d, pattern)
-			t.Run(v.rules.Picture, func(t *testing.T) {
+			t.Run(v.name, func(t *testing.T) {
 				t.Parallel()
-				check(t, address, v)
+				b := <-tabs
+				t.Cleanup(func() { tabs <- b })
+				check(b.reused(t, d.Origin), address, v)
 			})
 		}
 	}
 }
 
-// picture returns the name of the page's pictures: its pattern, what it shows, and who
-// sees it.
-func (v visit) picture(pattern string) string {
+// nameOf returns the name of the visit: the pattern, what the page shows, and who sees it.
+func (v visit) nameOf(pattern string) string {
 	parts := append([]string{parameter.ReplaceAllString(pattern, "")}, v.of...)
 	parts = append(parts, v.query)
 	if v.as != "owner" {

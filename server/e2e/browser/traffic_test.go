@@ -63,6 +63,13 @@ func (s *traffic) stop() {
 	s.stopped = true
 }
 
+// forget forgets what was requested and reported.
+func (s *traffic) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.problems, s.requests, s.status = nil, map[string]*request{}, 0
+}
+
 // hasCrashed reports whether the process of the page has ended.
 func (s *traffic) hasCrashed() (bool, error) {
 	s.mu.Lock()

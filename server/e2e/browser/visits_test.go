@@ -15,6 +15,7 @@ type visit struct {
 	not    string   // what the pattern is, if it is no page
 
 	pattern string // set by visitAll
+	name    string // of the subtest and its pictures
 	first   bool   // of its pattern
 }
 
