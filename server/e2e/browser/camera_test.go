@@ -38,8 +38,6 @@ func TestTillCamera(t *testing.T) {
 	p.Press("Next card")
 	p.Wait("Find the card", "Stop", "Undo")
 	p.CheckNow()
-	p.ShootAs("till-camera")
-	p.setSize(p.View.Width, height, p.View.Scale)
 	p.Press("Stop")
 	p.Wait("Scan with the camera")
 }

@@ -107,7 +107,6 @@ func TestCardInstall(t *testing.T) {
 			t.Errorf("%s: %s", p.Path(), p.Text())
 		}
 		p.CheckNow()
-		p.ShootAs("card-installed")
 	}
 }
 
@@ -158,7 +157,6 @@ func TestCardOffline(t *testing.T) {
 		(getComputedStyle(document.querySelector('.code')).borderRadius === '0px' ? 10 : 0)`); n != 1 {
 		t.Error("the page has no QR code or no style")
 	}
-	p.ShootAs("card-offline")
 	again := start(t, serve, func(c *app.Config) { c.Listen = strings.TrimPrefix(s.Origin, "http://") })
 	p.Wait("4 of 10 stamps")
 	again.Post("/cards/"+id+"/reissue", nil).Want(200)

@@ -126,11 +126,9 @@ func TestCardNotices(t *testing.T) {
 		t.Errorf("after a newer state of the page the field has %q", typed)
 	}
 	p.CheckNow()
-	p.ShootAs("card-notices-choice")
 	p.Press("With every change")
 	p.Wait("This browser tells you about every change of the card.")
 	p.CheckNow()
-	p.ShootAs("card-notices")
 	s.Control("POST", "/settle", fields{})
 	s.Till(s.TillToken).Post("/cards/"+id+"/stamps", fields{"count": 1}).Want(201)
 	p.Wait("3 of 10 stamps", "This browser tells you about every change of the card.")

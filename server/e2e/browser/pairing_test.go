@@ -21,7 +21,6 @@ func TestPairing(t *testing.T) {
 		p.Press("Pair a phone or tablet")
 		p.Wait("The code and the link are shown only now.")
 		p.CheckNow()
-		p.ShootAs("till-pair-link")
 		return p.Text()
 	}
 	find := func(pattern, text string) string {
@@ -43,7 +42,6 @@ func TestPairing(t *testing.T) {
 	again.Wait("This device was not paired", "This link was used already, or it is older than ten minutes.")
 	again.ExpectProblems()
 	again.CheckNow()
-	again.ShootAs("till-pair-refused")
 
 	code := find(`\b[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}\b`, pairing("Tablet", View{Width: 360, NoScripts: true}))
 	tablet := openTillAt(t, s.Origin+"/till/", View{Width: 1024})

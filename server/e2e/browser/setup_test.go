@@ -48,14 +48,6 @@ func TestSetUp(t *testing.T) {
 	}
 }
 
-// check checks the page as it is, and takes a picture of it.
-func (p *Page) check(picture string) {
-	p.t.Helper()
-	p.CheckNow()
-	p.ShootAs(picture)
-	p.setSize(p.View.Width, height, p.View.Scale)
-}
-
 // setUp makes the account, the shop and its first location.
 func (p *Page) setUp(t *testing.T) {
 	p.Wait("Set up your shop")
@@ -64,10 +56,10 @@ func (p *Page) setUp(t *testing.T) {
 	p.Fill("Your name", "Olivia Owner")
 	p.Fill("Email", "olivia@example.com")
 	p.Fill("Password", "password123456")
-	p.check("setup")
+	p.CheckNow()
 	p.Press("Continue")
 	p.Wait("Correct this field, then try again.")
-	p.check("setup-refused")
+	p.CheckNow()
 	p.Fill("Password", "forty green bottles on a wall")
 	p.Press("Continue")
 
@@ -75,7 +67,7 @@ func (p *Page) setUp(t *testing.T) {
 	p.Fill("Name", "Corner")
 	p.Fill("City", "Torino")
 	p.Fill("Country", "IT")
-	p.check("setup-location-first")
+	p.CheckNow()
 	p.Press("Continue")
 	if t.Failed() {
 		t.FailNow()
@@ -85,13 +77,13 @@ func (p *Page) setUp(t *testing.T) {
 // firstProgram makes a stamp card of a template, adds a prize and publishes it.
 func (p *Page) firstProgram(t *testing.T) {
 	p.Wait("Start from a template")
-	p.check("setup-program")
+	p.CheckNow()
 	p.Follow("Coffee card")
 	p.Fill("Name", "Finch card")
 	p.Fill("Stamps on a card", "12")
 	p.Press("Create the program")
 	p.Wait("The program was created")
-	p.check("setup-program-created")
+	p.CheckNow()
 	p.Follow("Add a prize")
 	p.Fill("Stamps", "12")
 	p.Fill("Prize", "Cake of the day")
@@ -99,10 +91,10 @@ func (p *Page) firstProgram(t *testing.T) {
 	p.Wait("Cake of the day", "Croissant", "Free coffee")
 	p.Follow("Publish")
 	p.Wait("Publish Finch card?")
-	p.check("setup-publish")
+	p.CheckNow()
 	p.Press("Publish")
 	p.Wait("The program is published.", "Published")
-	p.check("setup-published")
+	p.CheckNow()
 	if t.Failed() {
 		t.FailNow()
 	}
@@ -131,20 +123,20 @@ func (p *Page) firstKey(t *testing.T) {
 	p.Check("See cards")
 	p.Check("At all locations")
 	p.Check("In 90 days")
-	p.check("key-new")
+	p.CheckNow()
 	p.Press("Create the key")
 	p.Wait("shown only now")
 	secret := regexp.MustCompile(`\bl?[a-z]*sk_live_[A-Za-z0-9_-]+|\btsk_[a-z]+_[A-Za-z0-9_-]+`).FindString(p.Text())
 	if secret == "" {
 		t.Errorf("the page shows no key: %s", p.Text())
 	}
-	p.check("key-created")
+	p.CheckNow()
 	p.Follow("Done")
 	p.Wait("Newsletter")
 	if strings.Contains(p.Text(), secret) {
 		t.Error("the list of keys shows the whole key")
 	}
-	p.check("keys-first")
+	p.CheckNow()
 }
 
 // firstCard issues a card, whose link opens the page of its holder.
@@ -154,11 +146,11 @@ func (p *Page) firstCard(t *testing.T) {
 	p.Fill("Name", "Ada Lovelace")
 	p.Press("Issue the card")
 	p.Wait("Let the holder scan this code")
-	p.check("card-issued")
+	p.CheckNow()
 	link := regexp.MustCompile(`https?://\S+/i/\S+`).FindString(p.Text())
 	p.Follow("Open the card")
 	p.Wait("Ada Lovelace", "Finch card")
-	p.check("card-first")
+	p.CheckNow()
 	holder := Open(t, link, View{Width: 360})
 	holder.Wait("Ada Lovelace", "0 of 12 stamps")
 }

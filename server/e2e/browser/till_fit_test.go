@@ -19,7 +19,6 @@ func TestTillCodeLarge(t *testing.T) {
 	p.Wait("Show this to the customer")
 	p.CheckNow()
 	p.setSize(360, height, 1)
-	p.ShootAs("till-new-card-360")
 	for _, problem := range eval[[]string](p, `() => {
 		const code = document.querySelector('dialog code'), size = e => parseFloat(getComputedStyle(e).fontSize)
 		const large = [...document.querySelectorAll('dialog *')].filter(e => e !== code && e.innerText && size(e) >= size(code))
@@ -39,7 +38,6 @@ func TestTillLargeType(t *testing.T) {
 	p.must(nil, p.tab.eval(nil, `() => { document.documentElement.style.fontSize = '200%' }`))
 	p.scan(short)
 	p.Wait("0 of 10 stamps")
-	p.ShootAs("till-large-type-360")
 	for _, problem := range eval[[]string](p, `() => {
 		const lines = e => new Set([...e.getClientRects()].map(r => r.top)).size
 		const text = query => {
@@ -63,7 +61,6 @@ func TestTillSignInFits(t *testing.T) {
 	for _, language := range []string{"en", "it", "es", "fr", "de", "pt"} {
 		p := openTillAt(t, s.Origin+"/till/", View{Width: 360, Language: language, Cookie: kernel.DeviceCookie("", s.TillToken)})
 		p.Wait("Demo till")
-		p.ShootAs("till-chip-" + language)
 		if cut := eval[int](p, `() => { const e = document.querySelector('.chip [dir=auto]'); return e.scrollWidth - e.clientWidth }`); cut > 0 {
 			t.Errorf("%s: %d pixels are cut", language, cut)
 		}

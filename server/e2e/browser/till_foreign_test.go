@@ -42,7 +42,6 @@ func TestTillConnectsEAN(t *testing.T) {
 	p.Press("Connect with a card")
 	p.Wait("From then on the code " + code + " finds the card of the customer.")
 	p.CheckNow()
-	p.shootState("till-connect")
 	p.Press("Search for the customer")
 	p.Press("Bruno")
 	p.Wait("Continue")
@@ -52,10 +51,8 @@ func TestTillConnectsEAN(t *testing.T) {
 	p.Press("Ada Lovelace")
 	p.Wait("Connect with this card?", "Coffee card")
 	p.CheckNow()
-	p.shootState("till-connect-confirm")
 	p.Press("Connect")
 	p.Wait("The code " + code + " finds this card from now on.")
-	p.shootState("till-connected")
 	if got := fmt.Sprint(s.Get("/cards/" + card + "/contact").Want(200).At("codes")); got != "["+code+"]" {
 		t.Errorf("the card has the codes %s", got)
 	}
@@ -78,7 +75,6 @@ func TestTillConnectsEAN(t *testing.T) {
 		t.Error("the Enter of a keyboard scanner presses the button that has the focus")
 	}
 	p.CheckNow()
-	p.shootState("till-holder-question")
 	p.Press("Cancel")
 	p.Press("Redeem: Croissant")
 	p.Press("Redeem")
@@ -110,7 +106,6 @@ func TestTillConnectsCode128(t *testing.T) {
 		t.Errorf("the form has %q and %q", name, phone)
 	}
 	p.CheckNow()
-	p.shootState("till-issue-fault")
 	p.Fill("Phone number, if wanted", "06 1234 5678")
 	p.Press("Issue the card")
 	p.Wait("Show this to the customer")
@@ -125,7 +120,6 @@ func TestTillConnectsCode128(t *testing.T) {
 	p.Press("Redeem: Croissant")
 	p.Wait("An earlier card’s code is not enough", "ask a manager for a PIN of this location")
 	p.CheckNow()
-	p.shootState("till-not-by-code")
 	p.Press("Close")
 
 	till := s.Till(s.TillToken)
@@ -151,7 +145,6 @@ func TestTillConnectsCode128(t *testing.T) {
 	connect("1001", "The code 1001 finds this card from now on.")
 	connect("1002", "The card has five codes of earlier cards")
 	p.CheckNow()
-	p.shootState("till-connect-sixth")
 	p.ExpectProblems() // 404 and 409
 }
 

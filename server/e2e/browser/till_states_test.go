@@ -335,7 +335,7 @@ func TestPicturesTill(t *testing.T) {
 				w := startWalk(t, View{Width: width, Dark: theme == "dark", Still: true, Language: "en"})
 				w.at = func(state string) {
 					if strings.Contains(" "+main+" ", " "+strings.TrimPrefix(state, "till-")+" ") {
-						w.ShootAs(state + "-" + name)
+						w.shoot(state + "-" + name)
 						w.setSize(w.View.Width, height, w.View.Scale)
 					}
 				}
@@ -343,23 +343,6 @@ func TestPicturesTill(t *testing.T) {
 			})
 		}
 	}
-}
-
-// shootState writes pictures of a state on a phone and on a wide screen, in both themes.
-func (p *Page) shootState(name string) {
-	p.t.Helper()
-	if screenshots == "" {
-		return
-	}
-	for _, width := range []int{390, 1280} {
-		for _, theme := range []string{"light", "dark"} {
-			p.setSize(width, height, 1)
-			p.setMedia(theme == "dark", true)
-			p.ShootAs(fmt.Sprintf("%s-%d-%s", name, width, theme))
-		}
-	}
-	p.setMedia(p.View.Dark, p.View.Still)
-	p.setSize(p.View.Width, height, p.View.Scale)
 }
 
 // checkClipped returns the texts that do not fit into what holds them: a button, a note, a

@@ -202,7 +202,6 @@ func TestTillPrizesDue(t *testing.T) {
 	p.Wait("2 of 10 stamps", "and 3 full cards before this one", "Free coffee × 3", "Ready")
 	largest("Redeem 1 of 3: Free coffee")
 	p.CheckNow()
-	p.ShootAs("till-due-three")
 	p.Press("Redeem 1 of 3: Free coffee")
 	p.Press("Redeem")
 	p.Wait("Free coffee was redeemed.", "and 2 full cards before this one", "Redeem 1 of 2: Free coffee")
@@ -214,11 +213,9 @@ func TestTillPrizesDue(t *testing.T) {
 	p.scan(code)
 	p.Wait("6 of 10 stamps")
 	largest("Redeem a prize (3)")
-	p.ShootAs("till-due-options")
 	p.Press("Redeem a prize (3)")
 	p.Wait("Croissant × 2 · at 5", "One of these · at 10", "Slice of cake")
 	p.CheckNow()
-	p.ShootAs("till-due-choice")
 }
 
 // TestTillMoney tops up, spends with the keypad, and is refused more than there is.
@@ -258,11 +255,9 @@ func TestTillIssues(t *testing.T) {
 	_, short := codesOf(s, s.Get("/cards?limit=1").Want(200).Str("data.0.id"))
 	p.Wait(web.GroupCode(short))
 	p.CheckNow()
-	p.ShootAs("till-qr")
 	p.Press("Done")
 	p.Wait("The card was issued.", "Grace Hopper", "0 of 10 stamps")
 	p.CheckNow()
-	p.ShootAs("till-issued")
 	if got := s.Get("/cards?limit=1").Want(200).At("data.0.holder_name"); got != "Grace Hopper" {
 		t.Errorf("the card is of %v", got)
 	}
@@ -284,14 +279,12 @@ func TestTillIssuesPrepaid(t *testing.T) {
 	p.Fill("Email, if wanted", "grace@example.com")
 	p.Fill("Phone number, if wanted", "06 1234 5678")
 	p.CheckNow()
-	p.ShootAs("till-issue-form")
 	p.Press("Continue")
 	p.Wait("Money on the card", "This cannot be undone at the till")
 	p.scan("2550")
 	p.Wait("€25.50", "Show this to the customer")
 	p.Press("Done")
 	p.Wait("The card was issued with €25.50.", "Grace Hopper")
-	p.ShootAs("till-issued-prepaid")
 	card := s.Get("/cards?phone=%2B390612345678").Want(200)
 	if card.At("data.0.holder_email") != "grace@example.com" || fmt.Sprint(card.At("data.0.current_value")) != "2550" {
 		t.Errorf("%s", card.Body)
@@ -302,7 +295,6 @@ func TestTillIssuesPrepaid(t *testing.T) {
 	p.Press("Continue")
 	p.Wait("Money on the card")
 	p.CheckNow()
-	p.ShootAs("till-issue-amount")
 	p.Press("Issue the card") // without money
 	p.Wait("Show this to the customer")
 	p.Press("Done")
@@ -327,7 +319,6 @@ func TestTillToday(t *testing.T) {
 	p.Wait("This till alone, on", "Mar 1, 2026", "Stamps 6", "Prizes redeemed 1", "New cards 1", "Topped up €10.00",
 		"On new cards €25.50", "Spent from cards €3.50")
 	p.CheckNow()
-	p.ShootAs("till-today")
 }
 
 // TestTillIssuesOnce loses the answer of an issue: asked again, the page shows the QR code of the card
@@ -487,7 +478,6 @@ func TestTillEntersHolder(t *testing.T) {
 		p.Press("Next card")
 		p.scan(short)
 		p.Wait("0 of 10 stamps")
-		p.ShootAs(fmt.Sprint("till-printed-", view.Width))
 		p.Press("Enter the customer")
 		p.Fill("Name of the customer", "Grace Hopper")
 		p.Fill("Phone number", "12")
@@ -499,7 +489,6 @@ func TestTillEntersHolder(t *testing.T) {
 		p.Press("Ask again")
 		p.Wait("Enter a phone number as it is dialled here")
 		p.CheckNow()
-		p.ShootAs(fmt.Sprint("till-holder-", view.Width))
 		p.Fill("Phone number", "+39 06 1234 5678")
 		p.Press("Save")
 		p.Wait("The customer was saved.", "Grace Hopper")

@@ -4,7 +4,6 @@ package browser
 
 import (
 	"crypto/x509"
-	"fmt"
 	"testing"
 	"time"
 
@@ -27,17 +26,6 @@ func TestAppleWallet(t *testing.T) {
 	})
 	until := s.App.Store.Now().Std().AddDate(1, 0, 0)
 	p := Open(t, s.Origin+"/dashboard/settings/wallet", View{Cookie: signIn(s, "owner")})
-	shoot := func(name string) {
-		t.Helper()
-		for _, width := range []int{390, 1280} {
-			p.setSize(width, height, 1)
-			for _, theme := range []string{"light", "dark"} {
-				p.setMedia(theme == "dark", true)
-				p.ShootAs(fmt.Sprintf("wallet-%s-%d-%s", name, width, theme))
-			}
-		}
-		p.setMedia(false, false)
-	}
 	give := func(certificate []byte, err error, want string) {
 		t.Helper()
 		p.must(nil, err)
@@ -46,11 +34,9 @@ func TestAppleWallet(t *testing.T) {
 		p.Wait(want)
 	}
 	p.CheckNow()
-	shoot("off")
 	p.Press("Make the request")
 	p.Wait("The request is made.", "Waits for the certificate")
 	p.CheckNow()
-	shoot("request")
 	name, request := p.Download("Download the request")
 	if name != "punchcard.certSigningRequest" {
 		t.Errorf("the request is saved as %s", name)
@@ -62,19 +48,18 @@ func TestAppleWallet(t *testing.T) {
 		return a.Issue(request, o)
 	}
 	for _, fault := range []struct {
-		name, want string
-		order      wallettest.Order
+		want  string
+		order wallettest.Order
 	}{
-		{"another-kind", "This certificate is not for passes.", wallettest.Order{
+		{"This certificate is not for passes.", wallettest.Order{
 			Change: func(c *x509.Certificate) { c.Subject.CommonName = "Apple Development: Example" }}},
-		{"no-type", "This certificate names no pass type.",
+		{"This certificate names no pass type.",
 			wallettest.Order{Change: func(c *x509.Certificate) { c.ExtraExtensions = nil }}},
-		{"ended", "This certificate ended on 2026-02-01, and the clock of this server says 2026-03-01 11:00 UTC.",
+		{"This certificate ended on 2026-02-01, and the clock of this server says 2026-03-01 11:00 UTC.",
 			wallettest.Order{Until: until.AddDate(-1, -1, 0)}},
 	} {
 		certificate, err := issue(authority, fault.order)
 		give(certificate, err, fault.want)
-		shoot(fault.name)
 	}
 	certificate, err := issue(other, wallettest.Order{})
 	give(certificate, err, "This certificate was not issued by Apple for passes.")
@@ -84,20 +69,17 @@ func TestAppleWallet(t *testing.T) {
 	give(certificate, err, "Apple Wallet is set up.")
 	p.Wait("pass.com.example.card", "365 days left")
 	p.CheckNow()
-	shoot("on")
 	p.ExpectProblems() // the refusals
 
 	// Sessions end while nobody is there.
 	s.Advance("340d")
 	p = Open(t, s.Origin+"/dashboard", View{Cookie: signIn(s, "owner")})
 	p.Wait("The certificate for Apple Wallet ends on 1 Mar 2027")
-	p.ShootAs("wallet-today")
 	p.Follow("Renew it")
 	p.Wait("Ends soon", "25 days left")
 	p.Press("Make the request")
 	p.Wait("Choose the identifier pass.com.example.card.")
 	p.CheckNow()
-	shoot("renew")
 	_, request = p.Download("Download the request")
 	until = until.AddDate(1, 0, 0)
 	certificate, err = issue(authority, wallettest.Order{PassType: "pass.com.example.other"})
@@ -110,7 +92,6 @@ func TestAppleWallet(t *testing.T) {
 	s.Advance("400d")
 	p = Open(t, s.Origin+"/dashboard/settings/wallet", View{Cookie: signIn(s, "owner")})
 	p.Wait("Ended", "The certificate for Apple Wallet has ended")
-	shoot("over")
 	p.Follow("Switch Apple Wallet off")
 	p.Press("Switch it off")
 	p.Wait("Apple Wallet is switched off.")

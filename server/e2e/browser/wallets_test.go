@@ -112,7 +112,7 @@ func (p *Page) setUpWallets(t *testing.T, w *walletPhones) {
 	p.Check("Google has granted publishing access")
 	p.In("Google has granted publishing access").Press("Check and save")
 	p.Wait("Google Wallet is set up.")
-	p.check("wallets-set-up")
+	p.CheckNow()
 }
 
 // openNewTill pairs a till in a tab of its own.
@@ -189,5 +189,5 @@ func TestWallets(t *testing.T) {
 	p.goTo("Wallet")
 	p.Follow("Passes and pushes")
 	p.Wait("Finch card")
-	p.check("wallets-pushes")
+	p.CheckNow()
 }
