@@ -40,26 +40,27 @@ func TestSetUp(t *testing.T) {
 			t.Parallel()
 			_, link := startEmpty(t)
 			p := Open(t, link, v)
-			p.setUp(t)
-			p.firstProgram(t)
+			p.setUp(p.CheckNow)
+			p.firstProgram()
 			p.firstKey(t)
 			p.firstCard(t)
 		})
 	}
 }
 
-// setUp makes the account, the shop and its first location.
-func (p *Page) setUp(t *testing.T) {
+// setUp makes the account, the shop and its first location. It calls check on each page.
+func (p *Page) setUp(check func()) {
+	p.t.Helper()
 	p.Wait("Set up your shop")
 	p.Fill("Name of the shop", "Blue Finch Coffee")
 	p.Choose("Time zone", "Europe/Rome")
 	p.Fill("Your name", "Olivia Owner")
 	p.Fill("Email", "olivia@example.com")
 	p.Fill("Password", "password123456")
-	p.CheckNow()
+	check()
 	p.Press("Continue")
 	p.Wait("Correct this field, then try again.")
-	p.CheckNow()
+	check()
 	p.Fill("Password", "forty green bottles on a wall")
 	p.Press("Continue")
 
@@ -67,23 +68,19 @@ func (p *Page) setUp(t *testing.T) {
 	p.Fill("Name", "Corner")
 	p.Fill("City", "Torino")
 	p.Fill("Country", "IT")
-	p.CheckNow()
+	check()
 	p.Press("Continue")
-	if t.Failed() {
-		t.FailNow()
-	}
 }
 
 // firstProgram makes a stamp card of a template, adds a prize and publishes it.
-func (p *Page) firstProgram(t *testing.T) {
+func (p *Page) firstProgram() {
+	p.t.Helper()
 	p.Wait("Start from a template")
-	p.CheckNow()
 	p.Follow("Coffee card")
 	p.Fill("Name", "Finch card")
 	p.Fill("Stamps on a card", "12")
 	p.Press("Create the program")
 	p.Wait("The program was created")
-	p.CheckNow()
 	p.Follow("Add a prize")
 	p.Fill("Stamps", "12")
 	p.Fill("Prize", "Cake of the day")
@@ -91,13 +88,8 @@ func (p *Page) firstProgram(t *testing.T) {
 	p.Wait("Cake of the day", "Croissant", "Free coffee")
 	p.Follow("Publish")
 	p.Wait("Publish Finch card?")
-	p.CheckNow()
 	p.Press("Publish")
 	p.Wait("The program is published.", "Published")
-	p.CheckNow()
-	if t.Failed() {
-		t.FailNow()
-	}
 }
 
 // goTo follows a link of the navigation, of which a small window shows a part.
@@ -123,7 +115,6 @@ func (p *Page) firstKey(t *testing.T) {
 	p.Check("See cards")
 	p.Check("At all locations")
 	p.Check("In 90 days")
-	p.CheckNow()
 	p.Press("Create the key")
 	p.Wait("shown only now")
 	secret := regexp.MustCompile(`\bl?[a-z]*sk_live_[A-Za-z0-9_-]+|\btsk_[a-z]+_[A-Za-z0-9_-]+`).FindString(p.Text())
@@ -136,7 +127,6 @@ func (p *Page) firstKey(t *testing.T) {
 	if strings.Contains(p.Text(), secret) {
 		t.Error("the list of keys shows the whole key")
 	}
-	p.CheckNow()
 }
 
 // firstCard issues a card, whose link opens the page of its holder.
@@ -150,7 +140,6 @@ func (p *Page) firstCard(t *testing.T) {
 	link := regexp.MustCompile(`https?://\S+/i/\S+`).FindString(p.Text())
 	p.Follow("Open the card")
 	p.Wait("Ada Lovelace", "Finch card")
-	p.CheckNow()
 	holder := Open(t, link, View{Width: 360})
 	holder.Wait("Ada Lovelace", "0 of 12 stamps")
 }
@@ -179,15 +168,7 @@ func TestInsecureForms(t *testing.T) {
 	t.Parallel()
 	_, link := startEmpty(t, insecure)
 	p := openInsecure(t, link, nil)
-	p.Fill("Name of the shop", "Blue Finch Coffee")
-	p.Choose("Time zone", "Europe/Rome")
-	p.Fill("Your name", "Olivia Owner")
-	p.Fill("Email", "olivia@example.com")
-	p.Fill("Password", "forty green bottles on a wall")
-	p.Press("Continue")
-	p.Wait("A location is one of your premises")
-	p.Fill("Name", "Corner")
-	p.Press("Continue")
+	p.setUp(func() {})
 	p.Wait("Start from a template")
 
 	s := start(t, insecure)

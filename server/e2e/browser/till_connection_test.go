@@ -158,7 +158,6 @@ func TestTillRedeemsNothingLater(t *testing.T) {
 	<-f.kept
 	p.pass(personWaits)
 	p.Wait("Offline", "it is not known whether this was done", "1 not sent")
-	p.CheckNow()
 	p.Press("Redeem: Croissant")
 	p.Wait("The server does not answer. Check the connection", "1 not sent")
 	f.requests.Store(false)

@@ -41,7 +41,6 @@ func TestTillConnectsEAN(t *testing.T) {
 	p.CheckNow()
 	p.Press("Connect with a card")
 	p.Wait("From then on the code " + code + " finds the card of the customer.")
-	p.CheckNow()
 	p.Press("Search for the customer")
 	p.Press("Bruno")
 	p.Wait("Continue")
@@ -50,7 +49,6 @@ func TestTillConnectsEAN(t *testing.T) {
 	p.Press("Search")
 	p.Press("Ada Lovelace")
 	p.Wait("Connect with this card?", "Coffee card")
-	p.CheckNow()
 	p.Press("Connect")
 	p.Wait("The code " + code + " finds this card from now on.")
 	if got := fmt.Sprint(s.Get("/cards/" + card + "/contact").Want(200).At("codes")); got != "["+code+"]" {
@@ -74,7 +72,6 @@ func TestTillConnectsEAN(t *testing.T) {
 	if !eval[bool](p, `() => window.prevented`) {
 		t.Error("the Enter of a keyboard scanner presses the button that has the focus")
 	}
-	p.CheckNow()
 	p.Press("Cancel")
 	p.Press("Redeem: Croissant")
 	p.Press("Redeem")
@@ -105,7 +102,6 @@ func TestTillConnectsCode128(t *testing.T) {
 	if name, phone := p.Value("Name of the customer"), p.Value("Phone number, if wanted"); name != "Grace Hopper" || phone != "4567" {
 		t.Errorf("the form has %q and %q", name, phone)
 	}
-	p.CheckNow()
 	p.Fill("Phone number, if wanted", "06 1234 5678")
 	p.Press("Issue the card")
 	p.Wait("Show this to the customer")

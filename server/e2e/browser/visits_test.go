@@ -35,6 +35,8 @@ var visits = map[string][]visit{
 	"/till/docs": {{public: true, rules: Rules{Public: true}}},
 	"/i/:token": {
 		{public: true, of: []string{"link 1"}},
+		{public: true, of: []string{"link 5"}, rules: Rules{Status: http.StatusConflict}}, // locked
+		{public: true, of: []string{"link 6"}, rules: Rules{Status: http.StatusGone}},
 		{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusNotFound}},
 	},
 	"/c/:token": {

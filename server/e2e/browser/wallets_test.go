@@ -112,7 +112,6 @@ func (p *Page) setUpWallets(t *testing.T, w *walletPhones) {
 	p.Check("Google has granted publishing access")
 	p.In("Google has granted publishing access").Press("Check and save")
 	p.Wait("Google Wallet is set up.")
-	p.CheckNow()
 }
 
 // openNewTill pairs a till in a tab of its own.
@@ -141,8 +140,8 @@ func TestWallets(t *testing.T) {
 	chromium := startWhole(t, chromedp.IgnoreCertErrors,
 		chromedp.Flag("host-resolver-rules", "MAP cards.example.com:443 "+w.address))
 	p := openIn(newTab(t, chromium), link, View{})
-	p.setUp(t)
-	p.firstProgram(t)
+	p.setUp(func() {})
+	p.firstProgram()
 	p.setUpWallets(t, w)
 	till := p.openNewTill()
 	p.goTo("Cards")
@@ -173,7 +172,6 @@ func TestWallets(t *testing.T) {
 	holder.Press("Tell me when something changes")
 	holder.Press("With every change")
 	holder.Wait("This browser tells you about every change of the card.")
-	holder.CheckNow()
 
 	_, short := s.Codes(install)
 	till.Fill("Code of the card", short)
@@ -189,5 +187,4 @@ func TestWallets(t *testing.T) {
 	p.goTo("Wallet")
 	p.Follow("Passes and pushes")
 	p.Wait("Finch card")
-	p.CheckNow()
 }
