@@ -58,13 +58,13 @@ func (d *demo) visitAll(t *testing.T, check func(b *tab, address string, v visit
 				continue
 			}
 			v.pattern, v.first = pattern, i == 0
-			if v.as == "" && !v.public {
+			if v.as == "" && strings.HasPrefix(pattern, "/dashboard") {
 				v.as = "owner"
 			}
 			if v.as != "" && cookies[v.as] == nil {
 				cookies[v.as] = d.signIn(v.as)
 			}
-			v.rules.Cookie = cookies[v.as]
+			v.rules.Cookie, v.rules.Status = cookies[v.as], v.status
 			v.name = v.nameOf(pattern)
 			address := d.Origin + v.address(d, pattern)
 			t.Run(v.name, func(t *testing.T) {
@@ -79,14 +79,13 @@ func (d *demo) visitAll(t *testing.T, check func(b *tab, address string, v visit
 
 // nameOf returns the name of the visit: the pattern, what the page shows, and who sees it.
 func (v visit) nameOf(pattern string) string {
-	parts := append([]string{parameter.ReplaceAllString(pattern, "")}, v.of...)
-	parts = append(parts, v.query)
+	parts := []string{parameter.ReplaceAllString(pattern, ""), v.of, v.query}
 	if v.as != "owner" {
 		parts = append(parts, v.as)
 	}
 	name := strings.Trim(regexp.MustCompile(`[^A-Za-z0-9]+`).
 		ReplaceAllString(strings.TrimPrefix(strings.Join(parts, " "), "/dashboard"), "-"), "-")
-	if name == "" && !v.public {
+	if name == "" && v.as == "owner" {
 		name = "today"
 	} else if name == "" {
 		name = "start"
@@ -97,7 +96,10 @@ func (v visit) nameOf(pattern string) string {
 // address returns the path and the query of the page.
 func (v visit) address(d *demo, pattern string) string {
 	d.T.Helper()
-	things := v.of
+	var things []string
+	if v.of != "" {
+		things = strings.Split(v.of, ", ")
+	}
 	if n := len(parameter.FindAllString(pattern, -1)); n != len(things) {
 		d.T.Fatalf("%s takes %d ids, and the visit has %q", pattern, n, things)
 	}

@@ -4,15 +4,14 @@ package browser
 
 import "net/http"
 
-// A visit is a page that is looked at. The zero value is a page of the dashboard without
-// an id, which the owner sees.
+// A visit is a page that is looked at. The zero value is a page without an id.
 type visit struct {
-	of     []string // the things of the demo whose ids take the place of the parameters
-	query  string   // such as "status=active"
-	as     string   // who is signed in; "owner" unless it is set; see demo.signIn
-	rules  Rules    // without the cookie
-	public bool     // nobody is signed in
-	not    string   // what the pattern is, if it is no page
+	of     string // the things of the demo whose ids take the place of the parameters, as "webhook, delivery"
+	query  string // such as "status=active"
+	as     string // who is signed in (see demo.signIn); empty: the owner on the dashboard, and nobody elsewhere
+	status int    // of the answer; 0: 200
+	rules  Rules  // without the cookie and the status
+	not    string // what the pattern is, if it is no page
 
 	pattern string // set by visitAll
 	name    string // of the subtest and its pictures
@@ -22,7 +21,16 @@ type visit struct {
 // of returns the visits of a page with one id, of different things.
 func of(things ...string) (list []visit) {
 	for _, thing := range things {
-		list = append(list, visit{of: []string{thing}})
+		list = append(list, visit{of: thing})
+	}
+	return list
+}
+
+// translated returns the visits of a page of a thing in each language.
+func translated(thing string) []visit {
+	list := []visit{{of: thing}}
+	for _, language := range []string{"it", "es", "fr", "de", "pt"} {
+		list = append(list, visit{of: thing, query: "lang=" + language})
 	}
 	return list
 }
@@ -30,26 +38,22 @@ func of(things ...string) (list []visit) {
 // visits has an entry for each pattern of GET, but for those of the REST and the till
 // API. One more visit of a pattern is one with another state of its page.
 var visits = map[string][]visit{
-	"/":          {{public: true}},
-	"/docs":      {{public: true, rules: Rules{Public: true}}},
-	"/till/docs": {{public: true, rules: Rules{Public: true}}},
+	"/":          {{}},
+	"/docs":      {{rules: Rules{Public: true}}},
+	"/till/docs": {{rules: Rules{Public: true}}},
 	"/i/:token": {
-		{public: true, of: []string{"link 1"}},
-		{public: true, of: []string{"link 5"}, rules: Rules{Status: http.StatusConflict}}, // locked
-		{public: true, of: []string{"link 6"}, rules: Rules{Status: http.StatusGone}},
-		{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusNotFound}},
+		{of: "link 1"},
+		{of: "link 5", status: http.StatusConflict}, // locked
+		{of: "link 6", status: http.StatusGone},
+		{of: "unknown", status: http.StatusNotFound},
 	},
-	"/c/:token": {
-		{public: true, of: []string{"page 0"}},
-		{public: true, of: []string{"page 0"}, query: "lang=it"}, {public: true, of: []string{"page 0"}, query: "lang=es"},
-		{public: true, of: []string{"page 0"}, query: "lang=fr"}, {public: true, of: []string{"page 0"}, query: "lang=de"},
-		{public: true, of: []string{"page 0"}, query: "lang=pt"},
-		{public: true, of: []string{"page 1"}},
-		{public: true, of: []string{"page prepaid"}},
-		{public: true, of: []string{"page 5"}}, // locked
-		{public: true, of: []string{"page 6"}, rules: Rules{Status: http.StatusGone}},
-		{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusNotFound}},
-	},
+	"/c/:token": append(translated("page 0"),
+		visit{of: "page 1"},
+		visit{of: "page prepaid"},
+		visit{of: "page 5"}, // locked
+		visit{of: "page 6", status: http.StatusGone},
+		visit{of: "unknown", status: http.StatusNotFound},
+	),
 	"/c/:token/events":               {{not: "a stream"}},
 	"/c/:token/icon/:name":           {{not: "a picture"}},
 	"/c/:token/manifest.webmanifest": {{not: "a manifest"}},
@@ -61,42 +65,28 @@ var visits = map[string][]visit{
 	"/wallet/apple/v1/devices/:device/registrations/:type": {{not: "for phones"}},
 	"/wallet/apple/v1/passes/:type/:serial":                {{not: "for phones"}},
 
-	"/join/:slug": {
-		{public: true, of: []string{"slug"}},
-		{public: true, of: []string{"slug"}, query: "lang=it"},
-		{public: true, of: []string{"slug"}, query: "lang=es"},
-		{public: true, of: []string{"slug"}, query: "lang=fr"},
-		{public: true, of: []string{"slug"}, query: "lang=de"},
-		{public: true, of: []string{"slug"}, query: "lang=pt"},
-		{public: true, of: []string{"slug closed"}},
-		{public: true, of: []string{"slug bare"}},
-		{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusNotFound}},
-	},
-	"/lost": {
-		{public: true},
-		{public: true, query: "sent=1"},
-		{public: true, query: "lang=it"}, {public: true, query: "lang=es"}, {public: true, query: "lang=fr"},
-		{public: true, query: "lang=de"}, {public: true, query: "lang=pt"},
-	},
+	"/join/:slug": append(translated("slug"), visit{of: "slug closed"}, visit{of: "slug bare"},
+		visit{of: "unknown", status: http.StatusNotFound}),
+	"/lost": append(translated(""), visit{query: "sent=1"}),
 
-	"/setup/:token": {{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}}, // see TestSetUp
-	"/sign-in":      {{public: true}, {public: true, query: "lang=de"}},
+	"/setup/:token": {{of: "unknown", status: http.StatusGone}}, // see TestSetUp
+	"/sign-in":      {{}, {query: "lang=de"}},
 	"/sign-in/code": {{as: "pending"}},
-	"/reset":        {{public: true}},
+	"/reset":        {{}},
 	"/reset/:token": {
-		{public: true, of: []string{"reset link"}}, {public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}},
+		{of: "reset link"}, {of: "unknown", status: http.StatusGone},
 	},
 	"/invite/:token": {
-		{public: true, of: []string{"invitation link"}}, {public: true, of: []string{"own invitation link"}},
-		{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}},
+		{of: "invitation link"}, {of: "own invitation link"},
+		{of: "unknown", status: http.StatusGone},
 	},
 	"/invite/:token/accept": {
-		{as: "stranger", of: []string{"own invitation link"}}, {of: []string{"invitation link"}},
-		{of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}},
+		{as: "stranger", of: "own invitation link"}, {as: "owner", of: "invitation link"},
+		{as: "owner", of: "unknown", status: http.StatusGone},
 	},
 
 	"/dashboard":          {{}, {as: "viewer"}, {as: "stranger"}},
-	"/dashboard/activity": {{}, {as: "viewer", rules: Rules{Status: http.StatusForbidden}}},
+	"/dashboard/activity": {{}, {as: "viewer", status: http.StatusForbidden}},
 	"/dashboard/events":   {{not: "a stream"}},
 
 	"/dashboard/assistant": {
@@ -107,23 +97,23 @@ var visits = map[string][]visit{
 	"/dashboard/key/:id":         of("key", "key rotated", "key revoked"),
 	"/dashboard/key/:id/revoke":  of("key"),
 	"/dashboard/key/:id/rotate":  of("key"),
-	"/dashboard/keys":            {{}, {as: "manager", rules: Rules{Status: http.StatusForbidden}}},
+	"/dashboard/keys":            {{}, {as: "manager", status: http.StatusForbidden}},
 	"/dashboard/keys/revoke-all": {{}},
 	"/dashboard/new/key":         {{}, {query: "class=mcp"}},
 
 	"/dashboard/new/webhook":                      {{}},
-	"/dashboard/webhook/:id":                      append(of("webhook", "webhook silent"), visit{of: []string{"webhook"}, as: "viewer"}),
+	"/dashboard/webhook/:id":                      append(of("webhook", "webhook silent"), visit{of: "webhook", as: "viewer"}),
 	"/dashboard/webhook/:id/deactivate":           of("webhook"),
 	"/dashboard/webhook/:id/delete":               of("webhook"),
 	"/dashboard/webhook/:id/deliveries":           of("webhook", "webhook silent"),
-	"/dashboard/webhook/:id/delivery/:deliveryId": {{of: []string{"webhook", "delivery"}}, {of: []string{"webhook", "delivery failed"}}},
+	"/dashboard/webhook/:id/delivery/:deliveryId": {{of: "webhook, delivery"}, {of: "webhook, delivery failed"}},
 	"/dashboard/webhook/:id/edit":                 of("webhook"),
 	"/dashboard/webhook/:id/receiver":             of("webhook"),
 	"/dashboard/webhook/:id/rotate":               of("webhook"),
 	"/dashboard/webhooks":                         {{}, {as: "viewer"}},
 
-	"/dashboard/export":                 {{}, {as: "manager", rules: Rules{Status: http.StatusForbidden}}},
-	"/dashboard/health":                 {{}, {as: "viewer", rules: Rules{Status: http.StatusForbidden}}},
+	"/dashboard/export":                 {{}, {as: "manager", status: http.StatusForbidden}},
+	"/dashboard/health":                 {{}, {as: "viewer", status: http.StatusForbidden}},
 	"/dashboard/health/limits":          {{}},
 	"/dashboard/report":                 {{}, {query: "day=2026-02-20"}},
 	"/dashboard/statistics":             {{}, {query: "from=2026-02-15&to=2026-02-28&compare=previous"}, {as: "viewer"}},
@@ -152,18 +142,18 @@ var visits = map[string][]visit{
 		{query: "action=extend&all=true&status=active"}},
 	"/dashboard/imports": {{}},
 	"/dashboard/import/:id": {
-		{of: []string{"import"}}, {of: []string{"import"}, query: "skip_faulty=true&allow_unkeyed=true"}, {of: []string{"import done"}},
+		{of: "import"}, {of: "import", query: "skip_faulty=true&allow_unkeyed=true"}, {of: "import done"},
 	},
 	"/dashboard/import/:id/events": {{not: "a stream"}},
 	"/dashboard/import/:id/undo":   of("import done"),
 	"/dashboard/runs":              {{}},
 	"/dashboard/run/:id":           of("run"),
 	"/dashboard/card/:id": append(of("card", "card 1", "card locked", "card archived", "card discount", "card access",
-		"card prepaid"), visit{of: []string{"card erased"}, rules: Rules{Status: http.StatusNotFound}},
-		visit{of: []string{"card"}, as: "viewer"}),
+		"card prepaid"), visit{of: "card erased", status: http.StatusNotFound},
+		visit{of: "card", as: "viewer"}),
 	"/dashboard/card/:id/adjust":          of("card", "card prepaid"),
 	"/dashboard/card/:id/archive":         of("card"),
-	"/dashboard/card/:id/customer":        append(of("card"), visit{of: []string{"card"}, as: "viewer"}),
+	"/dashboard/card/:id/customer":        append(of("card"), visit{of: "card", as: "viewer"}),
 	"/dashboard/card/:id/customer/erase":  of("card"), // no card is chosen
 	"/dashboard/card/:id/customer/export": {{not: "a file"}},
 	"/dashboard/card/:id/edit":            of("card", "card prepaid"),
@@ -173,15 +163,15 @@ var visits = map[string][]visit{
 	"/dashboard/card/:id/link":            of("card"),
 	"/dashboard/card/:id/lock":            of("card"),
 	"/dashboard/card/:id/mail":            of("card"),
-	"/dashboard/card/:id/merge":           {{of: []string{"card"}}, {of: []string{"card"}, query: "q=a"}},
-	"/dashboard/card/:id/merge/:gone":     {{of: []string{"card", "card 1"}}, {of: []string{"card", "card"}}},
+	"/dashboard/card/:id/merge":           {{of: "card"}, {of: "card", query: "q=a"}},
+	"/dashboard/card/:id/merge/:gone":     {{of: "card, card 1"}, {of: "card, card"}},
 	"/dashboard/card/:id/reissue":         of("card"),
 	"/dashboard/new/card":                 {{}},
 	"/dashboard/print/cards":              {{}},
 	"/dashboard/transaction/:id/reverse":  of("transaction"),
 
 	"/dashboard/invitation/:id/cancel": of("invitation"),
-	"/dashboard/people":                {{}, {as: "viewer", rules: Rules{Status: http.StatusForbidden}}},
+	"/dashboard/people":                {{}, {as: "viewer", status: http.StatusForbidden}},
 	"/dashboard/people/invite":         {{}},
 	"/dashboard/person/:id/remove":     of("person"),
 	"/dashboard/person/:id/role":       of("person"),
@@ -208,14 +198,14 @@ var visits = map[string][]visit{
 	"/dashboard/program/:id/customer":              of("program standard", "program draft", "program discount", "program prepaid"),
 	"/dashboard/program/:id/edit":                  of("program standard", "program draft", "program discount", "program prepaid"),
 	"/dashboard/program/:id/new-prize":             of("program draft"),
-	"/dashboard/program/:id/prize/:prizeId":        {{of: []string{"program draft", "prize"}}},
-	"/dashboard/program/:id/prize/:prizeId/delete": {{of: []string{"program draft", "prize"}}},
+	"/dashboard/program/:id/prize/:prizeId":        {{of: "program draft, prize"}},
+	"/dashboard/program/:id/prize/:prizeId/delete": {{of: "program draft, prize"}},
 	"/dashboard/program/:id/publish":               of("program draft"),
 	"/dashboard/program/:id/rules":                 of("program standard"),
 	"/dashboard/program/:id/enrolment":             of("program standard", "program draft", "program suspended"),
 	"/dashboard/program/:id/poster": {
-		{of: []string{"program standard"}}, {of: []string{"program standard"}, query: "size=a6"},
-		{of: []string{"program standard"}, query: "size=tent"}, {of: []string{"program discount"}},
+		{of: "program standard"}, {of: "program standard", query: "size=a6"},
+		{of: "program standard", query: "size=tent"}, {of: "program discount"},
 	},
 	"/dashboard/program/:id/suspend":   of("program standard"),
 	"/dashboard/program/:id/unpublish": of("program discount"),
@@ -247,7 +237,7 @@ var visits = map[string][]visit{
 		{as: "till", rules: Rules{Scans: true, MaxWeight: 150_000}},
 		{as: "till", query: "lang=de", rules: Rules{Scans: true, MaxWeight: 150_000}},
 	},
-	"/till/pair/:token":          {{public: true, of: []string{"unknown"}}},
+	"/till/pair/:token":          {{of: "unknown"}},
 	"/till/assets/:name":         {{not: "an asset"}},
 	"/till/manifest.webmanifest": {{not: "a manifest"}},
 	"/till/sw.js":                {{not: "a script"}},
