@@ -126,13 +126,20 @@ func mistaken(till *Page, c *customer) {
 	till.Wait("Undone: 1 stamp.", "0 of 10 stamps")
 }
 
-// completed redeems the last prize of a full card.
+// completed redeems the last prize of a full card, after a question that is answered with no. It cannot
+// be taken back.
 func completed(till *Page, c *customer) {
 	till.Press("Redeem a prize (2)")
 	till.Press("Free coffee")
 	till.Wait("This completes the card")
+	till.Press("Cancel")
+	till.Press("Redeem a prize (2)")
+	till.Press("Free coffee")
 	c.sees("Prize redeemed: Free coffee", func() { till.Press("Redeem") })
 	till.Wait("Free coffee was redeemed.", "0 of 10 stamps")
+	if strings.Contains(till.Text(), "Undo") {
+		till.t.Error("the till offers to take the redemption back")
+	}
 }
 
 // overflowing gives two stamps to a card with nine.
@@ -146,7 +153,10 @@ func overflowing(till *Page, c *customer) {
 func paid(till *Page, c *customer) {
 	till.Press("Top up")
 	till.Wait("Balance: €0.00")
-	c.sees("€20.00", func() { till.scan("2000") })
+	for _, key := range []string{"2", "0", "0", "0"} {
+		till.Press(key)
+	}
+	c.sees("€20.00", func() { till.scan("") })
 	till.Wait("€20.00 was added.")
 	till.Press("Spend")
 	till.scan("2050")

@@ -216,7 +216,7 @@ func TestTillAfterRestore(t *testing.T) {
 	b.signal(syscall.SIGCONT)
 	b.kill()
 	p = openIn(tab, till, View{})
-	p.Wait("1 not sent", "Find the card")
+	p.Wait("1 not sent", "Find the card", "Centrale")
 	p.show(codes["Bea"], "The server does not answer.")
 	p.Press("Give 1 stamp")
 	p.Wait("The stamp is kept on this device", "2 not sent")

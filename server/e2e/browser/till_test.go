@@ -4,11 +4,9 @@ package browser
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"punchcard/server/app"
 	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 	"punchcard/server/web"
@@ -147,33 +145,6 @@ func TestTillStamps(t *testing.T) {
 	p.Wait("Redeemed: Croissant", "6 stamps", "Undone")
 }
 
-// TestTillCompletes checks that a redemption which cannot be taken back is confirmed before.
-func TestTillCompletes(t *testing.T) {
-	s := start(t)
-	card, _ := issue(s, nil)
-	code, _ := codesOf(s, card)
-	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", fields{"count": 10}).Want(201)
-	p := openTill(t, s, View{})
-	p.scan(code)
-	p.Wait("10 of 10 stamps")
-	p.Press("Redeem a prize (2)")
-	p.Wait("Which prize?")
-	p.Press("Free coffee")
-	p.Wait("This completes the card")
-	p.Press("Cancel")
-	if got := stamps(s, card); got != "10" {
-		t.Errorf("the card has %s stamps", got)
-	}
-	p.Press("Redeem a prize (2)")
-	p.Press("Free coffee")
-	p.CheckNow()
-	p.Press("Redeem")
-	p.Wait("was redeemed.", "0 of 10 stamps")
-	if strings.Contains(p.Text(), "Undo") {
-		t.Error("the page offers to take the redemption back")
-	}
-}
-
 // TestTillPrizesDue checks that prizes are counted over all cards of a chain, and that the
 // largest button redeems one.
 func TestTillPrizesDue(t *testing.T) {
@@ -213,29 +184,6 @@ func TestTillPrizesDue(t *testing.T) {
 	p.Press("Redeem a prize (3)")
 	p.Wait("Croissant × 2 · at 5", "One of these · at 10", "Slice of cake")
 	p.CheckNow()
-}
-
-// TestTillMoney tops up, spends with the keypad, and is refused more than there is.
-func TestTillMoney(t *testing.T) {
-	s := start(t)
-	card, _ := issueOf(s, s.ProgramIDs["prepaid"], nil)
-	code, _ := codesOf(s, card)
-	p := openTill(t, s, View{Width: 390})
-	p.scan(code)
-	p.Wait("Prepaid card")
-	p.Press("Top up")
-	for _, key := range []string{"1", "2", "5", "0"} {
-		p.Press(key)
-	}
-	p.Wait("€12.50")
-	p.CheckNow()
-	p.scan("")
-	p.Wait("€12.50 was added.")
-	p.Press("Spend")
-	p.Wait("Balance: €12.50")
-	p.scan("99999")
-	p.Wait("There is not enough money on the card.")
-	p.ExpectProblems() // 422
 }
 
 // TestTillIssues issues a card, shows its QR code and its short code, and goes on with the new card, on a
@@ -334,72 +282,6 @@ func TestTillIssuesOnce(t *testing.T) {
 	if got := s.Get("/cards?limit=2").Want(200).At("data.1.holder_name"); got == "Grace Hopper" {
 		t.Error("two cards were issued")
 	}
-}
-
-// TestTillOnce loses the answer of a stamp that was made: the page sends it again, and the
-// card has one stamp. It loses a stamp that was not made, too.
-func TestTillOnce(t *testing.T) {
-	s := start(t)
-	card, _ := issue(s, nil)
-	code, _ := codesOf(s, card)
-	p := openTill(t, s, View{})
-	for i, when := range []string{"after", "before"} {
-		p.scan(code)
-		p.Wait(fmt.Sprintf("%d of 10 stamps", i))
-		s.Control("POST", "/faults", fields{"method": "POST", "path": "/cards/*/stamps", "status": 503, "when": when, "count": 2})
-		p.Press("Give 1 stamp")
-		p.Wait("The stamp is kept on this device", "1 not sent")
-		s.Control("DELETE", "/faults", nil)
-		p.Press("1 not sent")
-		p.Wait("Waits for the connection")
-		p.CheckNow()
-		p.Press("Send now")
-		p.Wait("Everything was sent.")
-		if got := stamps(s, card); got != fmt.Sprint(i+1) {
-			t.Errorf("%s: the card has %s stamps", when, got)
-		}
-		p.ExpectProblems() // 503
-	}
-}
-
-// TestTillOffline checks a till that opens without a server, gives a stamp by the card's
-// code, and sends it when the server is back.
-func TestTillOffline(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "shop.db")
-	at := "127.0.0.1:0"
-	serve := func() *servertest.Server {
-		return start(t, func(c *app.Config) { c.DB, c.Listen = file, at })
-	}
-	s := serve()
-	card, _ := issue(s, nil)
-	code, _ := codesOf(s, card)
-	p := openTill(t, s, View{})
-	p.waitForWorker()
-	at = strings.TrimPrefix(s.Origin, "http://")
-	s.Stop()
-	open := func() {
-		t.Helper()
-		p.must(nil, p.navigate(s.Origin+"/till/"))
-		p.Wait("Centrale", "Find the card")
-	}
-	open()
-	p.scan(code)
-	p.Wait("The server does not answer.", code)
-	p.CheckNow()
-	p.Press("Give 1 stamp")
-	p.Wait("The stamp is kept on this device", "1 not sent")
-	open()
-	p.Wait("1 not sent")
-	s = serve()
-	p.ExpectProblems() // requests without an answer
-	open()
-	p.wait("the stamp", func() (bool, error) { return stamps(s, card) == "1", nil })
-	p.scan(code)
-	p.Wait("1 of 10 stamps")
-	if rows := s.Get("/transactions").Want(200).IDs(); len(rows) != 1 {
-		t.Errorf("the ledger has %d rows", len(rows))
-	}
-	p.ExpectProblems()
 }
 
 // TestTillStaff signs a member of staff in where the location demands it, after a wrong PIN,
