@@ -10,7 +10,7 @@ import (
 )
 
 // Programs and locations are cached, and answers at a till use the cache. The tests compare them
-// with those of a new store on the same file, which has nothing cached.
+// with those of another store on the same file, which has nothing cached.
 
 // text returns a value as JSON, for comparisons.
 func text(t testing.TB, v any) string {
@@ -25,12 +25,13 @@ func (k till) withNewStore() till {
 	return c
 }
 
-// lookupsMatchNewStore compares the lookups of cards with those of a new store, which
-// has nothing cached.
-func (k till) lookupsMatchNewStore(when string, cards ...string) {
+// matches compares the lookups of cards with those of cold, a store on the same file, which first forgets
+// what it has cached.
+func (k till) matches(cold till, when string, cards ...string) {
 	k.t.Helper()
-	cold := k.withNewStore()
-	defer cold.Close()
+	s := cold.Store
+	s.locations, s.programs = epochCache[shopLocations]{}, epochCache[*program]{}
+	s.shops, s.closings = epochCache[Shop]{}, epochCache[Closing]{}
 	for _, card := range cards {
 		for range 2 { // from the file, then from the cache
 			if got, want := text(k.t, k.lookup(card)), text(k.t, cold.lookup(card)); got != want {
@@ -139,7 +140,7 @@ func TestCachedProgramsFollowTheFile(t *testing.T) {
 						return notFound("anything")
 					})
 					refused(t, err, NotFound)
-					k.lookupsMatchNewStore("rolled back: "+c.name, card)
+					k.matches(other, "rolled back: "+c.name, card)
 					k.must(c.do) // the next change needs it
 				case "the same group":
 					var s Stamped
@@ -154,7 +155,7 @@ func TestCachedProgramsFollowTheFile(t *testing.T) {
 					}
 					holds(c, s, errs[3])
 				}
-				k.lookupsMatchNewStore(c.name, card)
+				k.matches(other, c.name, card)
 				s, err := attempt(k.fixture, stamp)
 				holds(c, s, err)
 			}
@@ -171,7 +172,7 @@ func ignored(err error) error {
 	return err
 }
 
-// answerEqualsFile compares an answer with what cold, a new store, reads from the file.
+// answerEqualsFile compares an answer with what cold, another store, reads from the file.
 func (k till) answerEqualsFile(cold till, name string, s Stamped) {
 	k.t.Helper()
 	ledger := map[string]string{}
@@ -225,7 +226,7 @@ func TestAnswersEqualTheFile(t *testing.T) {
 		k.clock.move(time.Minute)
 		k.answerEqualsFile(cold, name, s)
 		rows = append(rows, s)
-		k.lookupsMatchNewStore(name, issued.ID, money, pass)
+		k.matches(cold, name, issued.ID, money, pass)
 	}
 	stamp := func(n int64) { t.Helper(); s, err := k.stamp(issued.ID, n); same(fmt.Sprint("stamp ", n), s, err) }
 	redeem := func(i int) {

@@ -176,7 +176,7 @@ func TestListsFollowModel(t *testing.T) {
 		t.Error("no card has overflowed")
 	}
 	or := func(values ...string) string { return values[rng.IntN(len(values))] }
-	for range 600 {
+	for range 300 {
 		s := CardSearch{
 			ListFilter: ListFilter{Status: optional(or("", "", StatusActive, StatusLocked, StatusInvited, StatusArchived, StatusExpired))},
 			Sort:       optional(or("", "", SortNewest, SortLastVisit, SortStamps, SortBalance)),

@@ -208,24 +208,3 @@ func TestMergeOfOnePerson(t *testing.T) {
 	}
 	k.checkFile()
 }
-
-// TestFullDiskInAMerge fails at each page that merges write: nothing of them is in the file.
-func TestFullDiskInAMerge(t *testing.T) {
-	raiseLimitUntilFits(t, 5, func(f *fixture, program string) []Write {
-		k := f.till()
-		var pairs [][2]string
-		for range 20 {
-			pairs = append(pairs, [2]string{k.card(program), k.card(program)})
-			k.stamped(pairs[len(pairs)-1][1], 6)
-			k.contact(pairs[len(pairs)-1][1], HolderContactPatch{Note: set(strings.Repeat("n", 500))})
-		}
-		return []Write{noting("before"), write(func(tx *Tx) error {
-			for _, p := range pairs {
-				if _, err := tx.MergeCards(k.a.Shop, p[0], p[1], MergeFields{Yes: set(true)}); err != nil {
-					return err
-				}
-			}
-			return nil
-		}), noting("after")}
-	})
-}

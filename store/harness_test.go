@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -120,7 +121,7 @@ func startAlone(t testing.TB, opts Options) *fixture {
 	}
 	path := newPath(t)
 	if opts.IDSecret == nil && version() == ownVersion {
-		succeed(os.WriteFile(path, newFile(), 0o600))
+		path = newDatabase(t)
 	}
 	f.Store = open(t, path, opts)
 	f.a = f.shop(ShopFields{})
@@ -131,6 +132,13 @@ func open(t testing.TB, path string, opts Options) *Store {
 	s := check(Open(path, opts))
 	t.Cleanup(func() { s.Close() })
 	return s
+}
+
+// newDatabase returns the path of a new database.
+func newDatabase(t testing.TB) string {
+	path := newPath(t)
+	succeed(os.WriteFile(path, newFile(), 0o600))
+	return path
 }
 
 // newPath returns the path of a database in a new folder.
@@ -406,15 +414,23 @@ func (f *fixture) commits() (n int) {
 	return n
 }
 
+// tables returns for each table, by its name, a query that gives its rows as text.
+func (f *fixture) tables() map[string]string {
+	all := map[string]string{}
+	for _, line := range f.lines(`SELECT concat(t.name, ' ', group_concat('quote(' || c.name || ')' ORDER BY c.cid))
+		FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type='table' GROUP BY t.name`) {
+		name, columns, _ := strings.Cut(line, " ")
+		all[name] = "SELECT concat_ws(','," + columns + ") FROM " + name
+	}
+	return all
+}
+
 // dump returns the content of every table.
 func (f *fixture) dump() string {
 	var b strings.Builder
-	for _, table := range f.lines("SELECT name FROM sqlite_schema WHERE type='table' ORDER BY name") {
-		var cols []string
-		for _, c := range f.lines("SELECT name FROM pragma_table_info(?)", table) {
-			cols = append(cols, "quote("+c+")")
-		}
-		fmt.Fprintf(&b, "%s\n%s\n", table, strings.Join(f.lines("SELECT concat_ws(',',"+strings.Join(cols, ",")+") FROM "+table), "\n"))
+	tables := f.tables()
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		fmt.Fprintf(&b, "%s\n%s\n", name, strings.Join(f.lines(tables[name]), "\n"))
 	}
 	return b.String()
 }

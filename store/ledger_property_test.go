@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var operationsFlag = flag.Int("operations", 4000, "operations that the ledger's random histories have at least, together")
+var operationsFlag = flag.Int("operations", 2000, "operations that the ledger's random histories have at least, together")
 
 // racing reports whether the race detector is on, which makes these tests many times slower.
 var racing bool

@@ -16,33 +16,6 @@ func (k till) history() string {
 	return strings.Join(k.lines("SELECT concat_ws(' ', type, stamps_delta) FROM transactions ORDER BY id"), ", ")
 }
 
-// TestStampsExpire checks that stamps of exactly the given age expire, as one row before the action,
-// and that a lookup writes no row.
-func TestStampsExpire(t *testing.T) {
-	k := startTill(t)
-	fields := stamps("Coffee")
-	fields.StampsExpireAfterDays = set(int64(10))
-	card := k.card(k.program(fields))
-	old := k.stamped(card, 2).Transaction.ID
-	k.stamped(card, 1)
-	k.clock.move(days(6))
-	k.stamped(card, 3)
-	k.clock.move(days(4) - time.Millisecond)
-	k.stamped(card, 1) // not yet expired
-	k.clock.move(time.Millisecond)
-	if k.get(card).StampsCount != 7 || k.lookup(card).Card.StampsCount != 7 {
-		t.Error("a lookup expired stamps")
-	}
-	if s := k.stamped(card, 1); s.Transaction.StampsDelta != Some[int64](1) || s.Card.StampsCount != 5 {
-		t.Errorf("the answer is %+v", s)
-	}
-	if got := k.history(); got != "stamp 2, stamp 1, stamp 3, stamp 1, expiry -3, stamp 1" {
-		t.Errorf("the ledger has %s", got)
-	}
-	k.refuses(Unprocessable)(k.reverse(old))
-	k.checkFile()
-}
-
 // TestAnyDeviceOfTheLocationReverses checks that any device of the row's location may reverse it,
 // and that the reversal has the device that made it.
 func TestAnyDeviceOfTheLocationReverses(t *testing.T) {

@@ -68,8 +68,7 @@ func TestOlderNeedsServe(t *testing.T) {
 // TestCommandsLeaveTheJournalMode checks that a command that reads a backup does not write to it.
 func TestCommandsLeaveTheJournalMode(t *testing.T) {
 	t.Parallel()
-	path := newPath(t)
-	open(t, path, Options{}).Close()
+	path := newDatabase(t)
 	createWithScript(t, path, "PRAGMA journal_mode=DELETE")
 	before := contents(t, path)
 	s := open(t, path, Options{MustExist: true})
@@ -134,7 +133,7 @@ func TestMigrationWithoutCopy(t *testing.T) {
 		"somebody's file":      func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("mine\n", 500)), 0o644) },
 		"a symbolic link ":     func(path string) error { return os.Symlink("older.db", path+".partial") },
 		"a folder ":            func(path string) error { return os.Mkdir(path+".partial", 0o700) },
-		"such copy, but newer": func(path string) error { open(t, path, Options{}).Close(); return nil },
+		"such copy, but newer": func(path string) error { return os.WriteFile(path, newFile(), 0o600) },
 	} {
 		path := older(t)
 		succeed(create(copyOf(path)))

@@ -66,11 +66,11 @@ type mixedCard struct {
 	ref             string
 }
 
-// mixedCards issues 205 cards of two programs with the same e-mail, each with its own reference, and
+// mixedCards issues 105 cards of two programs with the same e-mail, each with its own reference, and
 // returns them, newest first. As many cards of another shop are between them.
 func (f *fixture) mixedCards(rng *rand.Rand, open, closed string) (rows []mixedCard) {
 	other := f.in(f.shop(ShopFields{})).withLedger()
-	for i := range 205 {
+	for i := range 105 {
 		r := mixedCard{locked: rng.IntN(5) == 0, visible: rng.IntN(3) > 0, ref: fmt.Sprint("ref", i)}
 		program := closed
 		if r.visible {

@@ -154,15 +154,13 @@ func refusesFiles(t *testing.T, opts Options) {
 		}
 	})
 	t.Run("a newer schema", func(t *testing.T) {
-		path := newPath(t)
-		open(t, path, Options{}).Close()
+		path := newDatabase(t)
 		createWithScript(t, path, fmt.Sprintf("PRAGMA user_version=%d", version()+1))
 		why := "was written by a newer punchcard: it needs a version that knows schema %d, and this one knows schema %d"
 		refuses(t, path, opts, fmt.Sprintf(why, version()+1, version()))
 	})
 	t.Run("a damaged file of ours", func(t *testing.T) {
-		path := newPath(t)
-		open(t, path, Options{}).Close()
+		path := newDatabase(t)
 		b := check(os.ReadFile(path))
 		copy(b[100:], strings.Repeat("\xff", 60)) // the first page, which has the schema
 		writeText(t, path, string(b))
@@ -202,8 +200,7 @@ func refusesPaths(t *testing.T, opts Options) {
 	if os.Geteuid() != 0 { // permissions do not apply to root
 		t.Run("no permission", func(t *testing.T) {
 			for mode, why := range map[os.FileMode]string{0: "may not read", 0o400: "may not write"} {
-				path := newPath(t)
-				open(t, path, Options{}).Close()
+				path := newDatabase(t)
 				succeed(os.Chmod(path, mode))
 				refuses(t, path, opts, why)
 			}
@@ -284,8 +281,8 @@ func TestOpenCreates(t *testing.T) {
 
 func TestOpenAcceptsAnyPath(t *testing.T) {
 	for _, name := range []string{
-		"with space.db", "what?.db", "what?mode=memory", "a#b.db", "100%41.db", "50%.db", `quo"te's.db`, "naïve-日本-🎟.db",
-		"a&b=c;d.db", "+plus.db", `back\slash.db`, "file:cards.db", ":memory:", "tab\tname.db", "no-extension", "-dash",
+		"with space.db", "what?mode=memory", "a#b.db", "100%41.db", `quo"te's.db`, "naïve-日本-🎟.db", `back\slash.db`, "file:cards.db",
+		":memory:", "tab\tname.db", "-dash",
 	} {
 		t.Run(url.PathEscape(name), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), name+".d")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestWatch checks that Watch calls its function after another process has written to the file,
@@ -30,7 +31,7 @@ func TestWatch(t *testing.T) {
 					select {
 					case <-calls:
 						called = true
-					default:
+					case <-time.After(5 * time.Millisecond):
 					}
 				}
 			}
