@@ -11,12 +11,6 @@ func TestAskAboutData(t *testing.T) {
 	ask := func(r DataRequest) error {
 		return f.do(func(tx *Tx) error { return tx.AskAboutData(token, r) })
 	}
-	code := func(err error, want Code) {
-		t.Helper()
-		if e, ok := AsError(err); !ok || e.Code != want {
-			t.Errorf("it is refused with %v, want %s", err, want)
-		}
-	}
 	kinds := func() (all []string) {
 		for _, a := range f.today(t).Attention {
 			if a.CardID.Valid {
@@ -25,11 +19,11 @@ func TestAskAboutData(t *testing.T) {
 		}
 		return all
 	}
-	code(ask(DataRequest{Kind: set(AskCorrection)}), ValidationFailed)
+	refused(t, ask(DataRequest{Kind: set(AskCorrection)}), ValidationFailed)
 	correction := DataRequest{Kind: set(AskCorrection), Correction: set("Zebedee is my name")}
 	for _, r := range []DataRequest{correction, {Kind: set(AskErasure)}} {
 		succeed(ask(r))
-		code(ask(r), Conflict)
+		refused(t, ask(r), Conflict)
 	}
 	if got := kinds(); len(got) != 2 {
 		t.Errorf("today has %v", got)
@@ -44,6 +38,6 @@ func TestAskAboutData(t *testing.T) {
 		t.Errorf("after erasing today has %v", got)
 	}
 	f.selects(0, "SELECT count(*) FROM contacts WHERE card_id=?", root)
-	code(ask(correction), NotFound)
+	refused(t, ask(correction), NotFound)
 	f.checkFile()
 }

@@ -58,9 +58,7 @@ func (c chainCase) live() int64 {
 func TestChainCountsAsOne(t *testing.T) {
 	c := startChain(t, CardFields{ExternalRef: set("ada")}, ShopFields{MaxCards: set(int64(2))})
 	issue := func(ref string) error {
-		return c.do(func(tx *Tx) error {
-			return errorOf(tx.IssueCard(c.a, c.program, CardFields{ExternalRef: optional(ref)}, SourceAPI))
-		})
+		return c.do(c.issuing(c.program, CardFields{ExternalRef: optional(ref)}))
 	}
 	refused(t, issue("ada"), Conflict)
 	if err := issue(""); err != nil {

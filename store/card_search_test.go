@@ -97,7 +97,7 @@ func TestSearchCards(t *testing.T) {
 	seen := f.clock.at()
 	f.clock.move(time.Hour)
 	check(k.topUp(adam, 100))
-	locked := f.lock(jose, true).ID
+	f.lock(jose, true)
 	k.contact(jose, HolderContactPatch{ContactPatch: ContactPatch{Birthday: set("02-29")}})
 
 	for _, c := range []struct {
@@ -127,16 +127,12 @@ func TestSearchCards(t *testing.T) {
 		{CardSearch{Q: set(erased)}, nil},
 		{CardSearch{Q: set(f.cardCode(f.key(KindCard, adam), 0))}, []string{adam}},
 		{CardSearch{Q: set(strings.ToUpper(f.shortCode(blank)[:4] + " " + f.shortCode(blank)[4:]))}, []string{blank}},
-		{CardSearch{ListFilter: ListFilter{ProgramID: set(gift)}}, []string{blank, adam}},
 		{CardSearch{ListFilter: ListFilter{ProgramID: set("prg_")}}, nil},
 		{CardSearch{Q: set("ada"), ListFilter: ListFilter{ProgramID: set(gift)}}, []string{adam}},
 		{CardSearch{Q: set(ada), ListFilter: ListFilter{ProgramID: set(gift)}}, nil},
-		{CardSearch{ListFilter: ListFilter{Status: set(StatusLocked)}}, []string{locked}},
 		{CardSearch{Q: set("ada"), ListFilter: ListFilter{Status: set(StatusInvited)}}, nil},
-		{CardSearch{ListFilter: ListFilter{PrizeDue: set(true)}}, []string{ada}},
 		{CardSearch{ListFilter: ListFilter{SeenFrom: set(seen)}}, []string{adam, ada}},
 		{CardSearch{ListFilter: ListFilter{SeenFrom: set(seen + 1)}}, []string{adam}},
-		{CardSearch{ListFilter: ListFilter{NotSeenDays: set[int64](1)}}, nil},
 		{CardSearch{Q: set("ada"), ListFilter: ListFilter{BirthdayMonth: set[int64](2)}}, []string{jose}},
 		{CardSearch{Q: set("ada"), ListFilter: ListFilter{BirthdayMonth: set[int64](3)}}, nil},
 	} {
@@ -259,15 +255,10 @@ func TestNewNamesChange(t *testing.T) {
 		names, _, err = v.NewNames()
 		return err
 	})
-	f.must(func(tx *Tx) error {
-		_, err := tx.UpdateCard(f.a, cards[0], CardPatch{HolderName: set("Ada Lovelace")})
-		return err
-	})
-	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, cards[1]) })
-	f.must(func(tx *Tx) error { _, err := tx.IndexNames(&names, 100); return err })
-	if got := f.lines("SELECT word FROM name_words ORDER BY word"); !slices.Equal(got, []string{"ada", "dijkstra", "edsger", "lovelace"}) {
-		t.Errorf("the words are %q", got)
-	}
+	f.update(cards[0], CardPatch{HolderName: set("Ada Lovelace")})
+	f.erase(cards[1])
+	f.must(func(tx *Tx) error { return errorOf(tx.IndexNames(&names, 100)) })
+	f.selectsLines([]string{"ada", "dijkstra", "edsger", "lovelace"}, "SELECT word FROM name_words ORDER BY word")
 	for text, want := range map[string][]string{"lovelace": cards[:1], "king": nil, "hopper": nil, "edsger": cards[2:]} {
 		if got := f.searched(t, CardSearch{Q: set(text)}, 50); !slices.Equal(got, want) {
 			t.Errorf("%q finds %q, want %q", text, got, want)
@@ -382,10 +373,7 @@ func TestSearchWhileNamesAreIndexed(t *testing.T) {
 			f.indexNames()
 		}
 		q.Limit = set[int64](2)
-		f.view(func(v *View) (err error) {
-			p, err = v.SearchCards(f.a.Shop, CardSearch{Q: set("ada")}, q)
-			return err
-		})
+		f.reads(func(v *View) { p = check(v.SearchCards(f.a.Shop, CardSearch{Q: set("ada")}, q)) })
 		for _, c := range p.Data {
 			delete(want, c.ID)
 		}

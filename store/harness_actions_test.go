@@ -66,6 +66,11 @@ func (f *fixture) issue(program string, fields CardFields) IssuedCard {
 	return must(f, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(f.a, program, fields, SourceAPI) })
 }
 
+// issuing returns a function that issues a card over the REST API in a write.
+func (f *fixture) issuing(program string, fields CardFields) func(*Tx) error {
+	return func(tx *Tx) error { return errorOf(tx.IssueCard(f.a, program, fields, SourceAPI)) }
+}
+
 func (f *fixture) update(card string, patch CardPatch) CardDetail {
 	return must(f, func(tx *Tx) (CardDetail, error) { return tx.UpdateCard(f.a, card, patch) })
 }
@@ -109,7 +114,9 @@ func (f *fixture) updateLocation(location string, patch LocationPatch) Location 
 }
 
 func (f *fixture) updateWebhook(program, webhook string, patch WebhookPatch) UpdatedWebhook {
-	return must(f, func(tx *Tx) (UpdatedWebhook, error) { return tx.UpdateWebhook(f.a, program, webhook, patch) })
+	return must(f, func(tx *Tx) (UpdatedWebhook, error) {
+		return tx.UpdateWebhook(f.a, program, webhook, uncheckedPatch(tx, patch))
+	})
 }
 
 func (f *fixture) deleteWebhook(program, webhook string) {

@@ -104,14 +104,8 @@ func TestRefusedWriteRemembersNothing(t *testing.T) {
 	program := f.program(stamps("Coffee"))
 	issue := func(end error) error {
 		return f.do(func(tx *Tx) error {
-			_, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI)
-			if err == nil {
-				err = tx.Remember(c, Remembered{Status: 201, Body: []byte("made")})
-			}
-			if err == nil {
-				err = end
-			}
-			return err
+			succeed(f.issuing(program, CardFields{})(tx), tx.Remember(c, Remembered{Status: 201, Body: []byte("made")}))
+			return end
 		})
 	}
 	refused(t, issue(notFound("thing")), NotFound)

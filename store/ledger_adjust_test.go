@@ -42,7 +42,7 @@ func TestAdjustmentIsNoPresentation(t *testing.T) {
 	}
 	k.selects(0, `SELECT count(*) FROM cards WHERE activated_at IS NOT NULL OR first_location_id IS NOT NULL OR last_stamp_at IS NOT NULL
 		OR last_seen_day<>0`)
-	stats := view(k.fixture, func(v *View) (ProgramStats, error) { return v.ProgramStats(k.a, program) })
+	stats := k.statistics(program)
 	if *stats.TotalStampsAwarded != 0 || *stats.ActiveCards != 0 || len(*stats.CardsByLocation) != 0 {
 		t.Errorf("%+v", stats)
 	}
@@ -50,7 +50,7 @@ func TestAdjustmentIsNoPresentation(t *testing.T) {
 	k.lock(card, false)
 	k.expect(a.Card.ID, StatusInvited, 3)
 	k.selects(0, "SELECT count(*) FROM cards WHERE locked_at IS NOT NULL")
-	d := view(k.fixture, func(v *View) (DayReport, error) { return v.DayReport(k.a.Shop, DayReportQuery{}) })
+	d := k.dayReport(t, DayReportQuery{})
 	want := TypeReport{Type: TransactionAdjustment, Rows: 2, Stamps: 13}
 	if !slices.Equal(d.ByType, []TypeReport{want}) || d.Total.Stamps != 0 {
 		t.Errorf("the report is %+v", d)
@@ -65,7 +65,7 @@ func TestAdjustmentIsNoPresentation(t *testing.T) {
 	k.stamped(card, 1)
 	k.expect(a.Card.ID, StatusActive, 4)
 	k.selects(1, "SELECT count(*) FROM cards WHERE root_id IS NULL AND first_location_id IS NOT NULL")
-	stats = view(k.fixture, func(v *View) (ProgramStats, error) { return v.ProgramStats(k.a, program) })
+	stats = k.statistics(program)
 	if at := *stats.CardsByLocation; len(at) != 1 || at[0].LocationID != k.location || at[0].Count != 1 {
 		t.Errorf("the cards by location are %+v, of a card whose overflow was presented", at)
 	}

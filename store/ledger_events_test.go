@@ -95,7 +95,7 @@ func TestEventsOfStampPrograms(t *testing.T) {
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(30))
 	c := startEvents(t, fields, false, 5, 10)
-	root := must(c.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(c.device, c.program, CounterFields{}) }).ID
+	root := c.atCounter(c.program, CounterFields{}).ID
 	cards := []string{root}
 	c.fires("issue at the counter", cards, "card.added #0 active source=counter here")
 	c.reissue(root, ReissueFields{})

@@ -75,6 +75,11 @@ func (k till) use(card string) (Stamped, error) {
 	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Use(k.device, card, UseFields{}) })
 }
 
+// atCounter issues a card at the till.
+func (k till) atCounter(program string, f CounterFields) IssuedCard {
+	return must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(k.device, program, f) })
+}
+
 func (k till) install(url string) (Installation, error) {
 	return attempt(k.fixture, func(tx *Tx) (Installation, error) {
 		return tx.Install(path.Base(url), InstallFields{Platform: set("apple")})

@@ -22,7 +22,7 @@ func welcoming(t *testing.T, thresholds ...int64) (k till, program string, prize
 func TestWelcomeStamps(t *testing.T) {
 	k, program, prizes := welcoming(t, 3, 10)
 	old := k.card(program)
-	counter := must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(k.device, program, CounterFields{}) })
+	counter := k.atCounter(program, CounterFields{})
 	blank := must(k.fixture, func(tx *Tx) (BlankCards, error) {
 		return tx.IssueBlankCards(k.a.Shop, program, BlankFields{Count: set(int64(1))})
 	})
@@ -32,7 +32,7 @@ func TestWelcomeStamps(t *testing.T) {
 			t.Errorf("a new card has %d stamps", n)
 		}
 	}
-	stats := view(k.fixture, func(v *View) (ProgramStats, error) { return v.ProgramStats(k.a, program) })
+	stats := k.statistics(program)
 	if *stats.TotalStampsAwarded != 0 || *stats.CompletionRate != 0 || k.rows() != 0 {
 		t.Errorf("the statistics are %+v, with %d rows", stats, k.rows())
 	}

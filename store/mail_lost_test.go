@@ -207,7 +207,8 @@ func TestLostPage(t *testing.T) {
 		t.Helper()
 		m.view(func(v *View) error {
 			l, err := v.LostPage(shop, token)
-			if want == "none" && refusedAs(err, NotFound) {
+			if want == "none" {
+				refused(t, err, NotFound)
 				return nil
 			}
 			if err != nil || l.ShopID != want || !l.Mails {

@@ -116,21 +116,15 @@ func TestMailOfNewerLink(t *testing.T) {
 // a store that sends no mail refuses a card whose link is to be mailed.
 func TestRefusedWriteQueuesNoMail(t *testing.T) {
 	f, program, _ := startMail(t)
+	fields := CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)}
 	if err := f.do(func(tx *Tx) error {
-		if _, err := tx.IssueCard(
-			f.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)}, SourceAPI,
-		); err != nil {
-			t.Error(err)
-		}
+		succeed(f.issuing(program, fields)(tx))
 		return refuse(Conflict, "taken back")
 	}); err == nil || f.queued() != 1 {
 		t.Errorf("%v, %d queued", err, f.queued())
 	}
 	none := start(t)
-	program = none.program(stamps("P"))
-	refused(t, none.do(func(tx *Tx) error {
-		return errorOf(tx.IssueCard(none.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)}, SourceAPI))
-	}), Unprocessable)
+	refused(t, none.do(none.issuing(none.program(stamps("P")), fields)), Unprocessable)
 }
 
 func TestMailOutcomes(t *testing.T) {

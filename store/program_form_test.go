@@ -40,9 +40,7 @@ func TestProgramForm(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 		_, err = v.ProgramForm(f.a.Shop+1, id)
-		if e, ok := AsError(err); !ok || e.Code != NotFound {
-			t.Errorf("for another shop: %v", err)
-		}
+		refused(t, err, NotFound)
 		return nil
 	})
 }

@@ -43,11 +43,9 @@ func startReportedDay(t *testing.T) (d reportedDay) {
 	check(second.use(f.card(club)))
 	f.card(gift)
 	f.sql("UPDATE cards SET source='import' WHERE id=?", f.key(KindCard, f.card(gift))) // its balance was sold earlier
-	must(f, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(second.device, gift, CounterFields{}) })
+	second.atCounter(gift, CounterFields{})
 	for i, cents := range []int64{741, 90_000} {
-		made := must(f, func(tx *Tx) (IssuedCard, error) {
-			return tx.IssueAtCounter(second.device, gift, CounterFields{AmountCents: set(cents)})
-		})
+		made := second.atCounter(gift, CounterFields{AmountCents: set(cents)})
 		if i > 0 { // a mistake
 			f.archive(made.ID)
 		}

@@ -51,10 +51,7 @@ func moneyMonths(t *testing.T) (k till, moved []bookedMoney) {
 			cards = append(cards, c)
 			book("", MoneySums{SoldCents: 300})
 		case action == 1:
-			c := must(k.fixture, func(tx *Tx) (IssuedCard, error) {
-				return tx.IssueAtCounter(at.device, gift, CounterFields{AmountCents: set(cents)})
-			})
-			cards = append(cards, c.ID)
+			cards = append(cards, at.atCounter(gift, CounterFields{AmountCents: set(cents)}).ID)
 			book(at.location, MoneySums{SoldCents: cents})
 		case action == 2:
 			c := k.card(gift)

@@ -56,10 +56,6 @@ func TestToday(t *testing.T) {
 			theirs := f.in(other).program(stamps("Theirs"))
 			balance := f.card(gift)
 			check(k.topUp(balance, 100_000))
-			step := 2 * time.Minute
-			if testing.Short() { // see sample
-				step *= 4
-			}
 			for f.clock.now().Before(time.Date(2026, 3, 30, 11, 7, 0, 0, location)) {
 				card := f.card(coffee)
 				row := k.stamped(card, 1+rng.Int64N(9)).Transaction.ID
@@ -77,7 +73,7 @@ func TestToday(t *testing.T) {
 				case 3:
 					k.reversed(row)
 				}
-				f.clock.move(time.Duration(1+rng.Int64N(40)) * step)
+				f.clock.move(time.Duration(1+rng.Int64N(240)) * time.Minute)
 			}
 			now := f.clock.now().In(location)
 			for range 30 {
@@ -171,26 +167,17 @@ func TestTodayAttention(t *testing.T) {
 	ok, _ := k.ladderOf(stamps("With prizes"), 5)
 	f.program(prepaid("Gift", 0))
 	hook := func(url string) int64 {
-		return f.key(KindWebhook, must(f, func(tx *Tx) (CreatedWebhook, error) {
-			return tx.CreateWebhook(f.a, ok, unchecked(tx, WebhookFields{URL: set(url), Events: set([]string{"*"})}))
-		}).ID)
+		return f.key(KindWebhook, f.subscribe(ok, func(w *WebhookFields) { w.URL = set(url) }).ID)
 	}
-	good, failing, off, gone := hook(
-		"https://good.invalid/",
-	), hook(
-		"https://failing.invalid/secret?key=secret",
-	), hook(
-		"https://off.invalid/",
-	), hook(
-		"https://gone.invalid/",
-	)
+	hook("https://good.invalid/")
+	failing, off := hook("https://failing.invalid/secret?key=secret"), hook("https://off.invalid/")
+	gone := hook("https://gone.invalid/")
 	if got := attention(); got != "" {
 		t.Errorf("%s need attention, want none", got)
 	}
 	f.sql("UPDATE webhooks SET consecutive_failures=3 WHERE id=?", failing)
 	f.sql("UPDATE webhooks SET active=0, consecutive_failures=15 WHERE id=?", off)
 	f.sql("UPDATE webhooks SET active=0, deleted_at=1 WHERE id=?", gone)
-	_ = good
 	f.draft(stamps("Draft"))
 	f.program(stamps("No prizes"))
 	deleted := f.draft(stamps("Deleted"))

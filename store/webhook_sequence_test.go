@@ -23,14 +23,8 @@ func TestSequenceOfEvents(t *testing.T) {
 	f.in(theirs.a).hook(theirs.program, hookFields{})
 	mine := errors.New("mine")
 	issue := func(a Access, program string, end error) Write {
-		return write(func(tx *Tx) error {
-			for range 2 {
-				if _, err := tx.IssueCard(a, program, CardFields{}, SourceAPI); err != nil {
-					return err
-				}
-			}
-			return end
-		})
+		one := f.in(a).issuing(program, CardFields{})
+		return write(func(tx *Tx) error { return errors.Join(one(tx), one(tx), end) })
 	}
 	settled := issue(f.a, tea, nil)
 	settled.Finish = func(tx *Tx, err error) error { return mine } // after its events were written

@@ -253,7 +253,7 @@ func TestDisabledAtOnceEverywhere(t *testing.T) {
 	key := f.number("SELECT min(event_id) FROM deliveries")
 	errs := f.group(write(func(tx *Tx) error {
 		return tx.RecordOutcome(Outcome{Event: key, Webhook: 1, Gone: true, Headers: "{}"})
-	}), f.issuing(program, "same group"))
+	}), f.issueLong(program, "same group"))
 	for _, err := range errs {
 		if err != nil {
 			t.Fatal(err)

@@ -101,7 +101,7 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 	f := start(t)
 	program := f.program(stamps("Tea"))
 	var id string
-	issue := write(func(tx *Tx) error { return errorOf(tx.IssueCard(f.a, program, CardFields{}, SourceAPI)) })
+	issue := write(f.issuing(program, CardFields{}))
 	create := func(tx *Tx) error {
 		w, err := tx.CreateWebhook(
 			f.a,
@@ -116,11 +116,7 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 	}
 	mine := errors.New("mine")
 	undone := write(func(tx *Tx) error {
-		if err := create(tx); err != nil {
-			return err
-		}
-		_, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI)
-		return errors.Join(err, mine)
+		return errors.Join(create(tx), issue.Do(tx), mine)
 	})
 	off, on := WebhookPatch{}, WebhookPatch{}
 	off.Active, on.Active = set(false), set(true)
@@ -155,7 +151,7 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 	if n := len(f.log(program, w.ID)); n != 1 {
 		t.Errorf("%d deliveries to a webhook of another process", n)
 	}
-	second.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, w.ID) })
+	second.deleteWebhook(program, w.ID)
 	before := f.number("SELECT count(*) FROM deliveries")
 	f.must(issue.Do)
 	if n := f.number("SELECT count(*) FROM deliveries"); n != before {
@@ -187,15 +183,11 @@ func TestWebhookChangesMoveTheEpoch(t *testing.T) {
 		"headers": {WebhookFields: WebhookFields{CustomHeaders: set(map[string]string{"A": "b"})}}, "secret": {RotateSecret: set(true)},
 		"active": {WebhookFields: WebhookFields{Active: set(false)}},
 	} {
-		must(f, func(tx *Tx) (UpdatedWebhook, error) {
-			return tx.UpdateWebhook(f.a, program, w.ID, uncheckedPatch(tx, p))
-		})
+		f.updateWebhook(program, w.ID, p)
 		moved(name, true)
 	}
 	for _, p := range []WebhookPatch{{}, {RotateSecret: set(false)}} {
-		must(f, func(tx *Tx) (UpdatedWebhook, error) {
-			return tx.UpdateWebhook(f.a, program, w.ID, uncheckedPatch(tx, p))
-		})
+		f.updateWebhook(program, w.ID, p)
 		moved("nothing", false)
 	}
 	f.testWebhook(program, w.ID)
@@ -223,12 +215,7 @@ func TestOnDue(t *testing.T) {
 			t.Errorf("%s: OnDue got %v, want a call: %v", what, got, want)
 		}
 	}
-	patch := func(fields WebhookFields) {
-		t.Helper()
-		must(f, func(tx *Tx) (UpdatedWebhook, error) {
-			return tx.UpdateWebhook(f.a, program, w.ID, WebhookPatch{WebhookFields: unchecked(tx, fields)})
-		})
-	}
+	patch := func(fields WebhookFields) { f.updateWebhook(program, w.ID, WebhookPatch{WebhookFields: fields}) }
 	patch(WebhookFields{Description: set("x")})
 	told("description", false)
 	patch(WebhookFields{Active: set(false)})
