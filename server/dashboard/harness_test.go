@@ -159,6 +159,9 @@ func (b *browser) do(req *http.Request) *page {
 	}
 	if kind := p.header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") && !otherFace.MatchString(p.path) {
 		p.checkHeaders()
+		if strings.Contains(p.body, "<img src=x") || strings.Contains(p.body, `data-evil="`) {
+			b.T.Errorf("%s: a name became markup: %s", p.what, p.body)
+		}
 	}
 	return p
 }

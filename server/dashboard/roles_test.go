@@ -287,7 +287,7 @@ func TestTableOfRoles(t *testing.T) {
 // led to the sign-in, and the forms change nothing. No form takes what a page of another origin sends.
 func TestRoles(t *testing.T) {
 	s := start(t)
-	foreign, ids := s.sample(s.NewShop(nil), "Foreign"), s.sample(s.Server, "Sample")
+	foreign, ids := s.sample(s.NewShop(nil), "Foreign"), s.sample(s.Server, hostileName)
 	ids["reset"], ids["setup"] = "x", "x"
 	deceived := s.as("operator")
 	deceived.header = http.Header{"Sec-Fetch-Site": {"cross-site"}, "Accept": {"text/html"}} // TestCheckOrigin of kernel has all headers
