@@ -1,30 +1,14 @@
 package dashboard_test
 
 import (
-	"crypto/hmac"
-	"crypto/sha1"
-	"encoding/base32"
-	"encoding/binary"
-	"fmt"
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
 	"punchcard/server/servertest/require"
 )
-
-// totp returns the code that an authenticator shows at a time.
-func totp(t *testing.T, secret string, at time.Time) string {
-	t.Helper()
-	key := require.Must(base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret))
-	mac := hmac.New(sha1.New, key)
-	binary.Write(mac, binary.BigEndian, at.Unix()/30)
-	sum := mac.Sum(nil)
-	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1_000_000)
-}
 
 // enrol sets up a second factor by the pages and returns its secret and the recovery codes.
 func (s *demo) enrol(b *browser) (secret string, codes []string) {
@@ -35,7 +19,7 @@ func (s *demo) enrol(b *browser) (secret string, codes []string) {
 	secret = uri.Query().Get("secret")
 	wrong := form.set("totp", "000000").send().want(422).problem("totp").has(secret[:4])
 	done := wrong.form("/dashboard/account/second-factor/confirm").
-		set("totp", totp(s.T.(*testing.T), secret, s.now())).
+		set("totp", servertest.TOTP(secret, s.now())).
 		send().
 		want(200).
 		has("Your recovery codes")
@@ -73,7 +57,7 @@ func TestSecondFactor(t *testing.T) {
 		}
 		return p
 	}
-	code := totp(t, secret, s.now())
+	code := servertest.TOTP(secret, s.now())
 	give(code).want(303)
 	give(code).want(422).problem("totp")
 	give(strings.ToLower(codes[0])).want(303)

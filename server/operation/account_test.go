@@ -1,10 +1,6 @@
 package operation_test
 
 import (
-	"crypto/hmac"
-	"crypto/sha1"
-	"encoding/base32"
-	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,19 +9,9 @@ import (
 	"punchcard/server/dev/seed"
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
-
-// totp returns the code that an authenticator shows now.
-func (h *harness) totp(secret string) string {
-	h.Helper()
-	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
-	noError(h.T, err)
-	mac := hmac.New(sha1.New, key)
-	binary.Write(mac, binary.BigEndian, h.clock.Now().Unix()/30)
-	sum := mac.Sum(nil)
-	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1_000_000)
-}
 
 func given(code string) operation.CodeFields { return operation.CodeFields{TOTP: store.Given(code)} }
 
@@ -38,7 +24,7 @@ func (h *harness) enrol(token string) (secret string, codes []string) {
 		h.Errorf("%+v", o)
 	}
 	h.want(store.TOTPInvalid, "a wrong code", h.caller(token), operation.ConfirmTOTP, "", given("000000"))
-	return o.Secret, must[store.RecoveryCodes](h, h.caller(token), operation.ConfirmTOTP, "", given(h.totp(o.Secret))).Codes
+	return o.Secret, must[store.RecoveryCodes](h, h.caller(token), operation.ConfirmTOTP, "", given(servertest.TOTP(o.Secret, h.clock.Now()))).Codes
 }
 
 // TestSecondFactor checks the sign-in with a second factor: that each code and each recovery
@@ -73,9 +59,9 @@ func TestSecondFactor(t *testing.T) {
 	}
 	token := pending()
 	h.want(store.TOTPRequired, "a read without the code", h.caller(token), operation.ListLocations, "", nil)
-	h.is(store.TOTPInvalid, "the code of the set-up once more", codeOf(confirm(token, h.totp(secret))))
+	h.is(store.TOTPInvalid, "the code of the set-up once more", codeOf(confirm(token, servertest.TOTP(secret, h.clock.Now()))))
 	h.advance(30 * time.Second)
-	s, code := confirm(token, h.totp(secret))
+	s, code := confirm(token, servertest.TOTP(secret, h.clock.Now()))
 	if code != "" || s.Pending || s.Token == token {
 		t.Fatalf("%+v, %s", s, code)
 	}
@@ -85,7 +71,7 @@ func TestSecondFactor(t *testing.T) {
 	if c := h.caller(s.Token); c.Role != kernel.Manager || !c.Session.TOTP {
 		t.Errorf("%+v", c.Session)
 	}
-	h.is(store.TOTPInvalid, "a replay", codeOf(confirm(pending(), h.totp(secret))))
+	h.is(store.TOTPInvalid, "a replay", codeOf(confirm(pending(), servertest.TOTP(secret, h.clock.Now()))))
 	// Recovery codes, in any spelling, once.
 	h.is("", "a recovery code", codeOf(confirm(pending(), strings.ToUpper(codes[3]))))
 	h.is(store.TOTPInvalid, "the same recovery code", codeOf(confirm(pending(), codes[3])))
@@ -144,7 +130,7 @@ func TestProof(t *testing.T) {
 	h.is("", "after the right password", invite())
 	secret, _ := h.enrol(token)
 	h.advance(15 * time.Minute)
-	h.ok(h.caller(token), operation.Prove, "", operation.ProofFields{TOTP: store.Given(h.totp(secret))})
+	h.ok(h.caller(token), operation.Prove, "", operation.ProofFields{TOTP: store.Given(servertest.TOTP(secret, h.clock.Now()))})
 	h.is("", "after a code", invite())
 	hook := store.WebhookFields{URL: store.Given("https://hooks.example.com/"), Events: store.Given([]string{"card.*"})}
 	program := h.ProgramIDs["standard"]
