@@ -41,8 +41,7 @@ var firstAsked = sync.OnceValue(func() asked {
 	return asked{key, request}
 })
 
-// TestCheck checks a certificate, and what is said of others that are not the one of a pass type. TestAppleCertificate in
-// server/dashboard has one with each fault.
+// TestCheck checks a certificate, and what is said of each that is not the one of a pass type.
 func TestCheck(t *testing.T) {
 	authority := require.Must(wallettest.NewAuthority())
 	other := require.Must(wallettest.NewAuthority())
@@ -71,7 +70,12 @@ func TestCheck(t *testing.T) {
 		}), nil},
 		"nothing":          {nil, ErrFormat},
 		"cut off":          {right[:len(right)-1], ErrFormat},
+		"the request":      {request, ErrRequest},
 		"the request, PEM": {pemOf("CERTIFICATE REQUEST", request), ErrRequest},
+		"of an app":        {changed(func(c *x509.Certificate) { c.Subject.CommonName = "Apple Distribution: Example" }), ErrKind},
+		"without a team":   {changed(func(c *x509.Certificate) { c.Subject.OrganizationalUnit = nil }), ErrTeam},
+		"without a type":   {changed(func(c *x509.Certificate) { c.ExtraExtensions = nil }), ErrType},
+		"another issuer":   {issue(other, wallettest.Order{}), ErrIssuer},
 		"no team's form":   {issue(authority, wallettest.Order{Team: "Example"}), ErrTeam},
 		"two types":        {changed(func(c *x509.Certificate) { c.Subject.ExtraNames[0].Value = "pass.com.example.other" }), ErrType},
 		"no user":          {changed(func(c *x509.Certificate) { c.Subject.ExtraNames = nil }), ErrType},
@@ -85,10 +89,20 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
 	}
-	const text = "ended on 2026-02-28, and the clock of the server says 2026-03-01 12:00 UTC"
-	ended := issue(authority, wallettest.Order{Until: now.AddDate(0, 0, -1)})
-	if _, err := Check(ended, now, authority.Certificate, key); err == nil || !strings.Contains(err.Error(), text) {
-		t.Errorf("ended: %v", err)
+	for text, file := range map[string][]byte{
+		"from 2026-03-02 on, and the clock of the server says 2026-03-01 12:00 UTC": changed(func(c *x509.Certificate) {
+			c.NotBefore = now.AddDate(0, 0, 1)
+		}),
+		"ended on 2026-02-28, and the clock of the server says 2026-03-01 12:00 UTC": issue(authority,
+			wallettest.Order{Until: now.AddDate(0, 0, -1)}),
+	} {
+		if _, err := Check(file, now, authority.Certificate, key); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v, want %s", err, text)
+		}
+	}
+	foreign := require.Must(x509.MarshalPKCS8PrivateKey(otherKey()))
+	if _, err := Check(right, now, authority.Certificate, foreign); !errors.Is(err, ErrKey) {
+		t.Errorf("with another key: %v", err)
 	}
 	if _, err := Check(right, now, WWDR(), key); !errors.Is(err, ErrIssuer) {
 		t.Errorf("by Apple's authority: %v", err)
