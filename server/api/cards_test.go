@@ -161,9 +161,6 @@ func TestInstallLink(t *testing.T) {
 			t.Errorf("install_qr_svg %.80s", svg)
 		}
 	}
-	if n := s.Value("SELECT code_generation FROM cards WHERE id=?", s.Row(store.KindCard, issued.Str("id"))); n != "2" {
-		t.Errorf("two reissues made generation %s", n)
-	}
 }
 
 func TestSendEmail(t *testing.T) {
@@ -184,7 +181,6 @@ func TestSendEmail(t *testing.T) {
 	}
 	issue := "/programs/" + program + "/cards"
 	s.Post(issue, fields{"send_email": true}).Invalid("holder_email required")
-	s.Post(issue, fields{"send_email": true, "holder_email": nil}).Invalid("holder_email required")
 	s.Post(issue, fields{"send_email": false}).Want(201)
 	without := "/cards/" + s.Issue(program, fields{"holder_email": "quiet@example.com"})
 	r := s.Post(issue, fields{"send_email": true, "holder_email": "ada@example.com"}).Want(201)

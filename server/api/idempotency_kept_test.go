@@ -56,8 +56,8 @@ func TestErasedCardIsForgotten(t *testing.T) {
 	s.Post(path, person, "Idempotency-Key", "another").Want(201).First() // the external_ref is free
 }
 
-// TestNoSecretInLog checks that the log contains no API keys, install tokens, idempotency keys or
-// personal data.
+// TestNoSecretInLog checks that neither the log nor the audit log contains keys, tokens, PINs, idempotency
+// keys or personal data.
 func TestNoSecretInLog(t *testing.T) {
 	var log servertest.Log
 	s := start(t, servertest.Frozen, func(c *app.Config) {
@@ -69,20 +69,28 @@ func TestNoSecretInLog(t *testing.T) {
 	s.Get("/cards?external_ref=crm-xq&holder_email=xenia@quist.example").Want(200)
 	s.Post("/programs/"+th.program+"/cards", `{"holder_name":"Xenia Quist","holder_email":"xenia"}`).Want(400)
 	s.Post("/programs/"+th.program+"/cards", `{"Xenia Quist":1}`).Want(400)
-	k, id := s.NewKey(fields{})
+	card := "/cards/" + issued.Str("id")
+	s.Patch(card, `{"holder_name":"Xenia Quist-Ray","external_ref":"crm-xqr"}`).Want(200)
+	s.Post(card+"/install-link", `{"send_email":true}`).Want(200)
+	s.Post(card+"/reissue", `{"holder_email":"xenia@ray.example"}`).Want(200)
+	s.Control("POST", "/programs/"+th.program+"/enroll", fields{"holder_name": "Xenia Quist"})
+	k, id := s.NewKey(fields{"name": "Xenia's key"})
 	k.Get("/me").Want(200)
 	next := s.Control("POST", "/keys/"+id+"/rotate", nil)
 	s.Control("POST", "/keys/"+id+"/revoke", nil)
 	k.Get("/me").Want(401)
+	device := s.Control("POST", "/devices", fields{"location_id": th.location, "name": "Xenia's till"})
+	s.Control("POST", "/locations", fields{"staff_pin": "73519"})
+	s.Control("POST", card+"/delete", nil)
+	audited := readAudit(s)
+	if !strings.Contains(audited, issued.Str("id")) {
+		t.Error("the card is not in the audit log, so the test proves nothing")
+	}
 
 	// A closed store causes a server error, whose log entry is checked as well.
 	require.NoError(t, s.App.Store.Close())
-	failed := s.Fetch("PATCH", s.URL+"/cards/"+issued.Str("id"), []byte(who[:28]+"}"),
-		map[string][]string{"Authorization": {"Bearer " + s.Key}})
-	if failed.Status != 500 {
-		t.Errorf("a closed store: %d %s", failed.Status, failed.Body)
-	}
-	failed.Want(500, "internal_error")
+	failed := s.Fetch("PATCH", s.URL+card, []byte(who[:28]+"}"), map[string][]string{"Authorization": {"Bearer " + s.Key}}).
+		Want(500, "internal_error")
 	if strings.Contains(string(failed.Body), "store") {
 		t.Errorf("the cause is in the answer: %s", failed.Body)
 	}
@@ -91,11 +99,11 @@ func TestNoSecretInLog(t *testing.T) {
 	}
 	_, token, _ := strings.Cut(issued.Str("install_url"), "/i/")
 	for _, secret := range []string{
-		s.Key, k.Key, next.Str("key"), s.RestrictedAPIKey, "Bearer", token, "Xenia", "Quist", "quist.example", "crm-xq",
-		"secret-idempotency-key",
+		s.Key, k.Key, next.Str("key"), device.Str("token"), s.RestrictedAPIKey, "Bearer", token, "73519", "Xenia", "xenia", "Quist",
+		"quist", "crm-xq", "secret-idempotency-key",
 	} {
-		if secret == "" || strings.Contains(log.String(), secret) {
-			t.Errorf("%q is in the log:\n%s", secret, log.String())
+		if secret == "" || strings.Contains(log.String()+audited, secret) {
+			t.Errorf("%q is in the log or in the audit log:\n%s\n%s", secret, log.String(), audited)
 		}
 	}
 	for _, line := range strings.Split(strings.TrimSpace(log.String()), "\n") {

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -12,10 +11,6 @@ import (
 	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 )
-
-// detailCodes are the codes of validation details.
-var detailCodes = strings.Fields("required unknown_field invalid_type invalid_format invalid_value too_short too_long too_small " +
-	"too_large too_many must_be_future not_allowed not_public unresolvable mutually_exclusive")
 
 type schema = map[string]any
 
@@ -210,12 +205,6 @@ func TestAllOffendingFieldsAtOnce(t *testing.T) {
 		if have := slices.Sorted(slices.Values(got.Details())); !slices.Equal(have, want) {
 			t.Errorf("%s: details\n%q, want\n%q", r.ID, have, want)
 		}
-		for i := range got.Details() {
-			d := got.At(fmt.Sprintf("error.details.%d", i)).(map[string]any)
-			if len(d) != 3 || d["message"] == "" || !slices.Contains(detailCodes, d["code"].(string)) {
-				t.Errorf("%s: detail %v", r.ID, d)
-			}
-		}
 	}
 	// A rule across fields is reported together with the rules of single fields.
 	got := s.Post("/programs", `{"type":"discount","total_stamps":5,"name":"","location_scope":"selected_locations"}`).Want(400)
@@ -227,18 +216,4 @@ func TestAllOffendingFieldsAtOnce(t *testing.T) {
 	s.Post("/programs", `{"type":"discount","name":"n","discount_percent":5,"location_scope":"some","scoped_location_ids":["x"]}`).
 		Invalid("location_scope invalid_value", "scoped_location_ids.0 invalid_value")
 	s.Post("/programs", `{"type":"points","name":"n","discount_percent":5,"total_stamps":5}`).Invalid("type invalid_value")
-	got = s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards",
-		`{"expires_at":"2020-01-01T00:00:00Z","send_email":true,"external_ref":""}`).Want(400)
-	if have := slices.Sorted(slices.Values(got.Details())); !slices.Equal(have,
-		[]string{"expires_at must_be_future", "external_ref too_short", "holder_email required"}) {
-		t.Errorf("details %q", have)
-	}
-	// An answer has at most a hundred details.
-	many := schema{}
-	for i := range 300 {
-		many[fmt.Sprint("field", i)] = i
-	}
-	if got := s.Post("/programs", many).Want(400); len(got.Details()) != 100 {
-		t.Errorf("%d details", len(got.Details()))
-	}
 }
