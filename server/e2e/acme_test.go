@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,10 +43,10 @@ func startCA(t *testing.T, validity time.Duration, tlsPort, httpPort bool) *ca {
 	}
 	c := &ca{t: t, dir: t.TempDir()}
 	c.own = servertest.WriteCertificate(t, c.dir, "pebble")
-	ports := freePorts(t, 6)
-	c.tlsPort, c.httpPort = ports[0], ports[1]
-	c.dns, c.listen, c.management = address(ports[2]), address(ports[3]), address(ports[4])
-	asked := map[bool][2]int{true: {c.tlsPort, c.httpPort}, false: {ports[5], ports[5]}}
+	c.tlsPort, c.httpPort = freePort(t), freePort(t)
+	c.dns, c.listen, c.management = address(freePort(t)), address(freePort(t)), address(freePort(t))
+	nobody := freePort(t)
+	asked := map[bool][2]int{true: {c.tlsPort, c.httpPort}, false: {nobody, nobody}}
 	config := require.Must(json.Marshal(map[string]any{"pebble": map[string]any{
 		"listenAddress": c.listen, "managementListenAddress": c.management, "certificate": filepath.Join(c.dir, "cert.pem"),
 		"privateKey": filepath.Join(c.dir, "key.pem"),
@@ -56,7 +55,7 @@ func startCA(t *testing.T, validity time.Duration, tlsPort, httpPort bool) *ca {
 	}}))
 	file := filepath.Join(c.dir, "pebble.json")
 	noError(t, os.WriteFile(file, config, 0o600))
-	names := exec.Command(filepath.Join(bin, "pebble-challtestsrv"), "-dnsserver", c.dns, "-management", address(freePorts(t, 1)[0]),
+	names := exec.Command(filepath.Join(bin, "pebble-challtestsrv"), "-dnsserver", c.dns, "-management", address(freePort(t)),
 		"-defaultIPv4", "127.0.0.1", "-defaultIPv6", "", "-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", "")
 	pebble := exec.Command(filepath.Join(bin, "pebble"), "-config", file, "-dnsserver", c.dns)
 	pebble.Env = append(os.Environ(), "PEBBLE_VA_NOSLEEP=1")
@@ -85,28 +84,6 @@ func startCA(t *testing.T, validity time.Duration, tlsPort, httpPort bool) *ca {
 }
 
 func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
-
-// nextPort counts the ports that freePorts has tried, below those that the system gives to outgoing
-// connections.
-var nextPort atomic.Int32
-
-func init() { nextPort.Store(20000 + int32(os.Getpid()%8000)) }
-
-// freePorts returns ports of loopback that are free.
-func freePorts(t *testing.T, n int) (ports []int) {
-	t.Helper()
-	for len(ports) < n {
-		port := int(nextPort.Add(1))
-		if port > 32000 {
-			t.Fatal("no free ports")
-		}
-		if ln, err := net.Listen("tcp", address(port)); err == nil {
-			ln.Close()
-			ports = append(ports, port)
-		}
-	}
-	return ports
-}
 
 func (c *ca) client() *http.Client {
 	return &http.Client{
@@ -226,7 +203,7 @@ func TestACME(t *testing.T) {
 	}
 	p.stop()
 
-	p = c.serve(db, "--acme-url", "https://"+address(freePorts(t, 1)[0])+"/nobody")
+	p = c.serve(db, "--acme-url", "https://"+address(freePort(t))+"/nobody")
 	if again := require.Must(handshake(p, roots, "cards.shop.test")); again.SerialNumber.Cmp(first.SerialNumber) != 0 {
 		t.Error("after a restart the certificate is another one")
 	}

@@ -286,5 +286,6 @@ func (d *disk) checkLeaks(f func()) {
 			d.t.Errorf("the server has %d goroutines and %d open files, before it had %d and %d", g, n, goroutines, files)
 			return
 		}
+		<-time.After(10 * time.Millisecond)
 	}
 }

@@ -78,6 +78,7 @@ func (p *process) connectSlowly(meanwhile func()) {
 		if time.Now().After(late) {
 			p.t.Fatalf("%d of %d answers wait for their clients", p.unread(), len(slow)/3)
 		}
+		<-time.After(10 * time.Millisecond)
 	}
 	p.t.Logf("%d connections", len(slow))
 }

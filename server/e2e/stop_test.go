@@ -83,6 +83,7 @@ func (p *process) awaitRefusal() {
 			return
 		}
 		c.Close()
+		<-time.After(time.Millisecond)
 	}
 }
 
