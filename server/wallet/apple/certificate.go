@@ -74,7 +74,7 @@ var (
 	passTypeOID = asn1.ObjectIdentifier{1, 2, 840, 113635, 100, 6, 1, 16} // the extension that has the pass type
 	userIDOID   = asn1.ObjectIdentifier{0, 9, 2342, 19200300, 100, 1, 1}  // UID of the subject
 
-	passTypeForm = regexp.MustCompile(`^pass\.[A-Za-z0-9.-]{1,200}$`)
+	passTypeForm = regexp.MustCompile(`^pass\.[A-Za-z0-9.-]+$`)
 	teamForm     = regexp.MustCompile(`^[A-Z0-9]{10}$`)
 )
 
@@ -158,7 +158,7 @@ func passType(c *x509.Certificate) string {
 			user, _ = part.Value.(string)
 		}
 	}
-	if name != user || !passTypeForm.MatchString(name) {
+	if name != user || len(name) > len("pass.")+200 || !passTypeForm.MatchString(name) {
 		return ""
 	}
 	return name
