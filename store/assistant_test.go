@@ -52,7 +52,7 @@ func TestComparePeriods(t *testing.T) {
 			true,
 		},
 		"Mondays": {
-			CompareQuery{From: set("2026-03-09"), To: set("2026-03-16"), Weekday: set[int64](1)}, "2026-02-23",
+			CompareQuery{From: set("2026-03-09"), To: set("2026-03-16"), Weekday: setInt(1)}, "2026-02-23",
 			"2026-03-02", 2, 1, 2, 2, true,
 		},
 		"a period that begins": {
@@ -121,40 +121,33 @@ func TestDraftWebhook(t *testing.T) {
 	})
 	secret := k.lines("SELECT secret FROM webhooks")[0]
 	k.stamped(k.card(program), 1)
-	activate := func(actor string, rotate bool) (UpdatedWebhook, error) {
-		return attempt(k.fixture, func(tx *Tx) (UpdatedWebhook, error) {
+	activate := func(actor string, rotate bool) error {
+		return k.do(func(tx *Tx) error {
 			tx.Actor.Type = actor
-			return tx.UpdateWebhook(
-				k.a,
-				program,
-				hook.ID,
-				WebhookPatch{WebhookFields: WebhookFields{Active: set(true)}, RotateSecret: set(rotate)},
-			)
+			patch := WebhookPatch{WebhookFields: WebhookFields{Active: set(true)}, RotateSecret: set(rotate)}
+			return errorOf(tx.UpdateWebhook(k.a, program, hook.ID, patch))
 		})
 	}
-	_, err := attempt(k.fixture, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(k.a, program, hook.ID) })
-	refused(t, err, Unprocessable)
-	_, err = attempt(k.fixture, func(tx *Tx) (Delivery, error) { return tx.TestActiveWebhook(k.a, hook.ID) })
-	refused(t, err, Unprocessable)
+	test := func() error {
+		return k.do(func(tx *Tx) error { return errorOf(tx.TestActiveWebhook(k.a, hook.ID)) })
+	}
+	refused(t, k.do(func(tx *Tx) error { return errorOf(tx.TestWebhook(k.a, program, hook.ID)) }), Unprocessable)
+	refused(t, test(), Unprocessable)
 	for _, rotate := range []bool{false, true} {
-		_, err = activate("api_key", rotate)
-		refused(t, err, Unprocessable)
+		refused(t, activate("api_key", rotate), Unprocessable)
 	}
-	_, err = activate("user", false)
-	refused(t, err, Unprocessable)
-	if n := k.lines("SELECT count(*) FROM deliveries")[0]; hook.Active || n != "0" {
-		t.Fatalf("%+v, %s deliveries", hook, n)
+	refused(t, activate("user", false), Unprocessable)
+	if hook.Active {
+		t.Fatalf("%+v", hook)
 	}
-	if _, err = activate("user", true); err != nil || k.lines("SELECT secret FROM webhooks")[0] == secret {
-		t.Fatalf("not activated, or with the old secret: %v", err)
+	k.selects(0, "SELECT count(*) FROM deliveries")
+	succeed(activate("user", true))
+	if k.lines("SELECT secret FROM webhooks")[0] == secret {
+		t.Fatal("it has the old secret")
 	}
 	must(k.fixture, func(tx *Tx) (PausedWebhook, error) { return tx.PauseWebhook(k.a, hook.ID) })
-	_, err = attempt(k.fixture, func(tx *Tx) (Delivery, error) { return tx.TestActiveWebhook(k.a, hook.ID) })
-	refused(t, err, Unprocessable)
-	if _, err = activate("api_key", false); err != nil { // it is no longer a draft
-		t.Error(err)
-	}
-	must(k.fixture, func(tx *Tx) (Delivery, error) { return tx.TestActiveWebhook(k.a, hook.ID) })
+	refused(t, test(), Unprocessable)
+	succeed(activate("api_key", false), test()) // it is no longer a draft
 }
 
 // TestNoteCalls checks that NoteCalls never lowers a count, that it deletes counts that are

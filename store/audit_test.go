@@ -32,7 +32,7 @@ func TestActivity(t *testing.T) {
 		f.clock.move(time.Minute)
 	}
 	middle := f.clock.at().Add(-10 * time.Minute)
-	all := view(f, func(v *View) (Page[AuditRow], error) { return v.AuditLog(f.a.Shop, PageQuery{Limit: set[int64](100)}) }).Data
+	all := view(f, func(v *View) (Page[AuditRow], error) { return v.AuditLog(f.a.Shop, PageQuery{Limit: setInt(100)}) }).Data
 	if len(all) != 46 {
 		t.Fatalf("%d rows", len(all))
 	}

@@ -69,7 +69,7 @@ func (k till) cacheChanges(program string, prize *string) []cacheChange {
 	return []cacheChange{
 		{name: "program renamed", do: update(ProgramFields{Name: set("Tea")})},
 		{name: "prize added", do: func(tx *Tx) error {
-			z, err := tx.AddPrize(k.a, program, PrizeFields{Threshold: set(int64(2)), Name: set("Biscuit")})
+			z, err := tx.AddPrize(k.a, program, PrizeFields{Threshold: setInt(2), Name: set("Biscuit")})
 			*prize = z.ID
 			return err
 		}},
@@ -77,7 +77,7 @@ func (k till) cacheChanges(program string, prize *string) []cacheChange {
 			return errorOf(tx.UpdatePrize(k.a, program, *prize, PrizeFields{Name: set("Scone")}))
 		}},
 		{name: "prize deleted", do: func(tx *Tx) error { return tx.DeletePrize(k.a, program, *prize) }},
-		{name: "purchase demanded", do: minimum(set(int64(500))), then: SpendRequired},
+		{name: "purchase demanded", do: minimum(setInt(500)), then: SpendRequired},
 		{name: "purchase no longer demanded", do: minimum(null[int64]())},
 		{name: "program out of scope", do: scope(elsewhere), then: Unprocessable},
 		{name: "program in scope", do: scope(elsewhere, k.location)},
@@ -104,7 +104,7 @@ func TestCachedProgramsFollowTheFile(t *testing.T) {
 		t.Run(who, func(t *testing.T) {
 			k := startTill(t)
 			fields := stamps("Coffee")
-			fields.TotalStamps = set(int64(1000))
+			fields.TotalStamps = setInt(1000)
 			program, _ := k.ladderOf(fields, 1, 900)
 			card := k.card(program)
 			other := k.withNewStore()
@@ -203,7 +203,7 @@ func (k till) answerEqualsFile(cold till, name string, s Stamped) {
 func TestAnswersEqualTheFile(t *testing.T) {
 	k := startTill(t)
 	fields := stamps("Coffee")
-	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(10))
+	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), setInt(10)
 	fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set([]string{k.location})
 	program, prizes := k.ladderOf(fields, 2, 5, 10)
 	issued := k.issue(
@@ -315,14 +315,14 @@ func TestIssuesFollowTheFile(t *testing.T) {
 			}
 			last := must(f, issue)
 			for i, change := range []func(*Tx) error{
-				update(ProgramFields{InitialBalanceCents: set(int64(250))}),
-				update(ProgramFields{DefaultExpireAfterDays: set(int64(7))}),
+				update(ProgramFields{InitialBalanceCents: setInt(250)}),
+				update(ProgramFields{DefaultExpireAfterDays: setInt(7)}),
 				func(tx *Tx) error {
-					return errorOf(tx.UpdateProgramSettings(f.a.Shop, stamped, ProgramSettings{WelcomeStamps: set(int64(2))}))
+					return errorOf(tx.UpdateProgramSettings(f.a.Shop, stamped, ProgramSettings{WelcomeStamps: setInt(2)}))
 				},
 				shop(ShopFields{PublicURL: set("https://a.example.com")}),
 				action(Suspend), action(Unsuspend), action(Unpublish), action(Publish),
-				shop(ShopFields{MaxCards: set(int64(1))}), shop(ShopFields{MaxCards: null[int64]()}),
+				shop(ShopFields{MaxCards: setInt(1)}), shop(ShopFields{MaxCards: null[int64]()}),
 			} {
 				var got string
 				do := func(tx *Tx) (err error) {

@@ -28,13 +28,10 @@ func TestIssueBlankCards(t *testing.T) {
 			t.Errorf("%+v", s.Card)
 		}
 	}
-	_, err = issue(f.draft(stamps("Draft")), 1)
-	refused(t, err, Unprocessable)
-	_, err = issue("prg_", 1)
-	refused(t, err, NotFound)
-	f.updateShop(ShopFields{MaxCards: set[int64](205)})
-	_, err = issue(program, 6)
-	refused(t, err, Unprocessable)
+	refused(t, errorOf(issue(f.draft(stamps("Draft")), 1)), Unprocessable)
+	refused(t, errorOf(issue("prg_", 1)), NotFound)
+	f.updateShop(ShopFields{MaxCards: setInt(205)})
+	refused(t, errorOf(issue(program, 6)), Unprocessable)
 	f.selects(200, "SELECT count(*) FROM cards")
 	if b, err = issue(program, 5); err != nil || len(b.Cards) != 5 {
 		t.Error(b, err)

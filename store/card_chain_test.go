@@ -56,7 +56,7 @@ func (c chainCase) live() int64 {
 // TestChainCountsAsOne checks that a chain is one card to max_cards, and that its external_ref
 // conflicts with other chains but not with itself.
 func TestChainCountsAsOne(t *testing.T) {
-	c := startChain(t, CardFields{ExternalRef: set("ada")}, ShopFields{MaxCards: set(int64(2))})
+	c := startChain(t, CardFields{ExternalRef: set("ada")}, ShopFields{MaxCards: setInt(2)})
 	issue := func(ref string) error {
 		return c.do(c.issuing(c.program, CardFields{ExternalRef: optional(ref)}))
 	}
@@ -81,14 +81,14 @@ func TestChainCountsAsOne(t *testing.T) {
 	c.finish()
 	c.checkFile()
 	refused(t, issue(""), Unprocessable)
-	c.updateShop(ShopFields{MaxCards: set(int64(3))})
+	c.updateShop(ShopFields{MaxCards: setInt(3)})
 	refused(t, issue("ada"), Conflict)
 }
 
 // TestChainWithoutItsFirstCard checks that a reissue of a chain whose first card was completed ends the
 // chain's code and link, and that the chain does not count for max_cards after its expiry.
 func TestChainWithoutItsFirstCard(t *testing.T) {
-	c := startChain(t, CardFields{}, ShopFields{MaxCards: set(int64(1))})
+	c := startChain(t, CardFields{}, ShopFields{MaxCards: setInt(1)})
 	c.finish()
 	before := c.lines("SELECT hex(install_hash) FROM cards WHERE root_id IS NULL")
 	c.reissue(c.cards[1], ReissueFields{ExpiresAt: set(c.clock.at().Add(time.Hour))})
@@ -119,7 +119,7 @@ func TestExpiredChainBecomesLiveOnce(t *testing.T) {
 				c := startChain(
 					t,
 					CardFields{ExternalRef: set("ada"), ExpiresAt: set(newClock().at().Add(time.Hour))},
-					ShopFields{MaxCards: set(int64(1))},
+					ShopFields{MaxCards: setInt(1)},
 				)
 				c.clock.move(time.Hour)
 				other := c.cardWith(c.program, CardFields{ExternalRef: set("ada")})

@@ -104,8 +104,7 @@ func TestEraseLeavesNothingOfThePerson(t *testing.T) {
 		e.selectsLines(bystander,
 			"SELECT concat_ws(',', id, card_id, metadata) FROM transactions WHERE card_id=?", e.key(KindCard, e.l.card))
 		for _, id := range e.cards {
-			_, err := e.read(id)
-			refused(t, err, NotFound)
+			refused(t, errorOf(e.read(id)), NotFound)
 			refused(t, e.do(func(tx *Tx) error { return tx.EraseCard(e.a.Shop, id) }), NotFound)
 		}
 		e.checkFile()

@@ -97,12 +97,12 @@ func TestFindBySeen(t *testing.T) {
 		find CardFind
 		want []int
 	}{
-		{CardFind{NotSeenDays: set[int64](1)}, []int{0, 2, 4, 1, 3}},
-		{CardFind{NotSeenDays: set[int64](3)}, []int{0, 2, 1}},
-		{CardFind{NotSeenDays: set[int64](5)}, []int{0}},
-		{CardFind{NotSeenDays: set[int64](6)}, nil},
-		{CardFind{NotSeenDays: set[int64](1), ProgramID: set(two)}, []int{1, 3}},
-		{CardFind{NotSeenDays: set[int64](1), Status: set(StatusArchived)}, nil},
+		{CardFind{NotSeenDays: setInt(1)}, []int{0, 2, 4, 1, 3}},
+		{CardFind{NotSeenDays: setInt(3)}, []int{0, 2, 1}},
+		{CardFind{NotSeenDays: setInt(5)}, []int{0}},
+		{CardFind{NotSeenDays: setInt(6)}, nil},
+		{CardFind{NotSeenDays: setInt(1), ProgramID: set(two)}, []int{1, 3}},
+		{CardFind{NotSeenDays: setInt(1), Status: set(StatusArchived)}, nil},
 		{CardFind{Sort: set(SortLastSeen)}, []int{0, 2, 4, 5, 1, 3}},
 	} {
 		var want []string
@@ -116,24 +116,24 @@ func TestFindBySeen(t *testing.T) {
 		}
 	}
 	for i, found := range []bool{true, true, false, false, false, false} { // together with a search by id
-		search := CardSearch{Q: set(cards[i]), ListFilter: ListFilter{NotSeenDays: set[int64](4)}}
+		search := CardSearch{Q: set(cards[i]), ListFilter: ListFilter{NotSeenDays: setInt(4)}}
 		if got := k.searched(t, search, 9); slices.Contains(got, cards[i]) != found {
 			t.Errorf("card %d: %v", i, got)
 		}
 	}
 	k.view(func(v *View) error {
-		p, err := v.ExportCards(k.a.Shop, ExportFilter{ListFilter: ListFilter{NotSeenDays: set[int64](3)}}, PageQuery{})
+		p, err := v.ExportCards(k.a.Shop, ExportFilter{ListFilter: ListFilter{NotSeenDays: setInt(3)}}, PageQuery{})
 		if len(p.Data) != 3 || p.Data[0].ID != cards[2] || p.Data[2].ID != cards[0] {
 			t.Errorf("an export: %+v", p.Data)
 		}
 		return err
 	})
 	first := view(k.fixture, func(v *View) (Counted[CardFound], error) {
-		return v.FindCards(k.a, CardFind{NotSeenDays: set[int64](1)}, PageQuery{Limit: set[int64](1)})
+		return v.FindCards(k.a, CardFind{NotSeenDays: setInt(1)}, PageQuery{Limit: setInt(1)})
 	})
 	k.stamped(cards[0], 1) // the card at which the page ended
 	k.view(func(v *View) error {
-		rest, err := v.FindCards(k.a, CardFind{NotSeenDays: set[int64](1)}, PageQuery{Cursor: set(first.NextCursor.V)})
+		rest, err := v.FindCards(k.a, CardFind{NotSeenDays: setInt(1)}, PageQuery{Cursor: set(first.NextCursor.V)})
 		if len(rest.Data) != 4 || rest.Data[0].ID != cards[2] {
 			t.Errorf("after the card was stamped: %+v", rest.Data)
 		}
@@ -141,7 +141,7 @@ func TestFindBySeen(t *testing.T) {
 	})
 	// The days of a card that was never seen count from its issue.
 	k.clock.move(72 * time.Hour)
-	got, _ := k.find(k.a, CardFind{NotSeenDays: set[int64](3), ProgramID: set(two)}, 9)
+	got, _ := k.find(k.a, CardFind{NotSeenDays: setInt(3), ProgramID: set(two)}, 9)
 	if want := []string{cards[5], cards[1], cards[3]}; !slices.Equal(got, want) {
 		t.Errorf("never seen: %v", got)
 	}
@@ -152,9 +152,8 @@ func TestFindBySeen(t *testing.T) {
 func TestRestrictedKeysSeeNoDays(t *testing.T) {
 	k, _, _ := startSeen(t)
 	restricted := Access{Shop: k.a.Shop, Restricted: true, Locations: []int64{k.device.Location}}
-	for _, find := range []CardFind{{NotSeenDays: set[int64](1)}, {PrizeDue: set(true)}, {Sort: set(SortLastSeen)}} {
-		err := k.View(0, func(v *View) error { return errorOf(v.FindCards(restricted, find, PageQuery{})) })
-		refused(t, err, LocationScopeUnsupported)
+	for _, find := range []CardFind{{NotSeenDays: setInt(1)}, {PrizeDue: set(true)}, {Sort: set(SortLastSeen)}} {
+		refused(t, k.View(0, func(v *View) error { return errorOf(v.FindCards(restricted, find, PageQuery{})) }), LocationScopeUnsupported)
 	}
 	k.view(func(v *View) error {
 		p, err := v.FindCards(restricted, CardFind{}, PageQuery{})
@@ -197,9 +196,9 @@ func TestFindBySeenVisitsBoundedRows(t *testing.T) {
 func TestFindOverflowed(t *testing.T) {
 	k := startTill(t)
 	f := stamps("Five")
-	f.TotalStamps, f.RepeatAfterReset = set[int64](5), set(true)
+	f.TotalStamps, f.RepeatAfterReset = setInt(5), set(true)
 	program := k.program(f)
-	k.addPrize(program, PrizeFields{Threshold: set[int64](5), Name: set("Cup")})
+	k.addPrize(program, PrizeFields{Threshold: setInt(5), Name: set("Cup")})
 	card := k.card(program)
 	k.stamped(card, 5)
 	due, _ := k.find(k.a, CardFind{PrizeDue: set(true)}, 9)

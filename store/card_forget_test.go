@@ -52,7 +52,7 @@ func TestForgetCards(t *testing.T) {
 		t.Errorf("%d cards were erased by a shop that erases none", n)
 	}
 	all := f.number("SELECT count(*) FROM cards WHERE root_id IS NULL AND deleted_at IS NULL")
-	on := f.updateShop(ShopFields{ForgetAfterMonths: set[int64](12)})
+	on := f.updateShop(ShopFields{ForgetAfterMonths: setInt(12)})
 	if on.ForgetSince.V != f.clock.at() {
 		t.Errorf("it is on since %v", on.ForgetSince)
 	}
@@ -70,12 +70,12 @@ func TestForgetCards(t *testing.T) {
 	if n := forget(); n != 0 {
 		t.Errorf("%d cards were erased in the first month", n)
 	}
-	f.updateShop(ShopFields{ForgetAfterMonths: set[int64](120)})
+	f.updateShop(ShopFields{ForgetAfterMonths: setInt(120)})
 	f.clock.move(10 * 24 * time.Hour)
 	if n := forget(); n != 0 {
 		t.Errorf("%d cards were erased after 120 months were set", n)
 	}
-	f.updateShop(ShopFields{ForgetAfterMonths: set[int64](12)})
+	f.updateShop(ShopFields{ForgetAfterMonths: setInt(12)})
 	f.clock.move(10 * 24 * time.Hour)
 	if n := forget(); n != 0 {
 		t.Errorf("%d cards were erased in the first month after fewer months were set", n)

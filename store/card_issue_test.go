@@ -16,7 +16,7 @@ func TestMaxCardsWithManyExpired(t *testing.T) {
 			succeed(f.issuing(program, CardFields{ExpiresAt: set(soon)})(tx))
 		}
 	})
-	f.updateShop(ShopFields{MaxCards: set[int64](510)})
+	f.updateShop(ShopFields{MaxCards: setInt(510)})
 	issue := func() error { return f.do(f.issuing(program, CardFields{})) }
 	refused(t, issue(), Unprocessable)
 	f.clock.move(time.Minute - time.Millisecond)

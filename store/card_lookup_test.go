@@ -28,6 +28,5 @@ func TestLookup(t *testing.T) {
 	k.deleteProgram(program)
 	k.lookup(root)
 	k.erase(root)
-	err := k.View(0, func(v *View) error { return errorOf(v.Lookup(k.device, root)) })
-	refused(t, err, NotFound)
+	refused(t, k.View(0, func(v *View) error { return errorOf(v.Lookup(k.device, root)) }), NotFound)
 }

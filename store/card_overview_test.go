@@ -304,13 +304,10 @@ func TestReverseByPerson(t *testing.T) {
 		if s.Transaction.Type != TransactionReversal || s.Transaction.StampsDelta.V != -1 {
 			t.Errorf("%+v", s.Transaction)
 		}
-		_, err := reverse(f.a.Shop, id)
-		refused(t, err, Conflict)
+		refused(t, errorOf(reverse(f.a.Shop, id)), Conflict)
 	}
-	_, err := reverse(f.shop(ShopFields{}).Shop, rows[1])
-	refused(t, err, NotFound)
-	_, err = reverse(f.a.Shop, "txn_")
-	refused(t, err, NotFound)
+	refused(t, errorOf(reverse(f.shop(ShopFields{}).Shop, rows[1])), NotFound)
+	refused(t, errorOf(reverse(f.a.Shop, "txn_")), NotFound)
 	f.view(func(v *View) error {
 		p, err := v.CardTransactions(f.a.Shop, cards[0], PageQuery{})
 		if err != nil {
@@ -328,12 +325,10 @@ func TestReverseByPerson(t *testing.T) {
 		return nil
 	})
 	f.setActive(k.location, false)
-	_, err = reverse(f.a.Shop, rows[1])
-	refused(t, err, LocationDisabled)
+	refused(t, errorOf(reverse(f.a.Shop, rows[1])), LocationDisabled)
 	f.setActive(k.location, true)
 	f.updateShop(ShopFields{SubscriptionState: set("suspended")})
-	_, err = reverse(f.a.Shop, rows[1])
-	refused(t, err, SubscriptionSuspended)
+	refused(t, errorOf(reverse(f.a.Shop, rows[1])), SubscriptionSuspended)
 	f.checkFile()
 }
 

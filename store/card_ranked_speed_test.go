@@ -17,8 +17,8 @@ func BenchmarkCardList(b *testing.B) {
 		SortLastVisit: {Sort: set(SortLastVisit)},
 		SortStamps:    {Sort: set(SortStamps)},
 		SortBalance:   {Sort: set(SortBalance)},
-		"birthday":    {ListFilter: ListFilter{BirthdayMonth: set[int64](2)}},
-		"not seen":    {ListFilter: ListFilter{NotSeenDays: set[int64](90)}},
+		"birthday":    {ListFilter: ListFilter{BirthdayMonth: setInt(2)}},
+		"not seen":    {ListFilter: ListFilter{NotSeenDays: setInt(90)}},
 		"program":     {ListFilter: ListFilter{ProgramID: set(f.ID(KindProgram, coffee))}},
 	} {
 		b.Run(name, func(b *testing.B) {

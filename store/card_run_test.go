@@ -128,7 +128,7 @@ func TestRunActions(t *testing.T) {
 	if r.Done != 30 || r.Refused != 1 || r.Refusals[0].CardID != installed.ID {
 		t.Errorf("%+v", r)
 	}
-	if r := do(RunFields{Action: set(RunArchive), All: set(true), ListFilter: ListFilter{BirthdayMonth: set(int64(2))}}); r.Done != 1 ||
+	if r := do(RunFields{Action: set(RunArchive), All: set(true), ListFilter: ListFilter{BirthdayMonth: setInt(2)}}); r.Done != 1 ||
 		statuses(StatusArchived) != 1 {
 		t.Errorf("%+v", r)
 	}
@@ -171,7 +171,7 @@ func TestRunRefusals(t *testing.T) {
 	refusedBy("location_id", f)
 	f = good
 	f.CardIDs, f.All = Opt[[]string]{}, set(true)
-	f.SeenFrom, f.NotSeenDays = set(k.clock.at()), set(int64(1))
+	f.SeenFrom, f.NotSeenDays = set(k.clock.at()), setInt(1)
 	refusedBy("seen_from", f)
 	k.selects(0, "SELECT count(*) FROM card_runs")
 	r := check(k.run(good))

@@ -154,7 +154,7 @@ func TestCheckFindings(t *testing.T) {
 	f.shop(ShopFields{})
 	f.row(l, "stamp")
 	f.row(l, "stamp")
-	f.addPrize(l.program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
+	f.addPrize(l.program, PrizeFields{Threshold: setInt(5), Name: set("Cup")})
 	f.checkFile()
 	f.Close()
 	c := check(sqlite.Open(f.path, sqlite.ReadWrite)) // which does not enforce foreign keys

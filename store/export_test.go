@@ -68,7 +68,7 @@ func startExportedShop(t *testing.T) (x exportedShop) {
 	x.k = k
 	k.updateShop(ShopFields{Currency: set("KWD"), Timezone: set("Pacific/Auckland")})
 	ladder := stamps("=Coffee")
-	ladder.TotalStamps, ladder.RepeatAfterReset = set(int64(3)), set(true)
+	ladder.TotalStamps, ladder.RepeatAfterReset = setInt(3), set(true)
 	coffee, prizes := k.ladderOf(ladder, 2, 3)
 	gift := k.program(prepaid("Gift", 1005))
 	add := func(card string, want string) {
@@ -259,8 +259,7 @@ func TestExportEnds(t *testing.T) {
 	x := view(k.fixture, func(v *View) (Export, error) { return v.Export(k.a.Shop, ExportFormat{}) })
 	full := errors.New("the disk is full")
 	_, err := x.Write(context.Background(), func(string) (io.Writer, error) {
-		_, err := x.Write(context.Background(), nil)
-		refused(t, err, Conflict)
+		refused(t, errorOf(x.Write(context.Background(), nil)), Conflict)
 		return nil, full
 	})
 	if !errors.Is(err, full) {

@@ -8,7 +8,7 @@ func (f *fixture) location() (id string) {
 
 // stamps returns the fields of a program of ten stamps.
 func stamps(name string) ProgramFields {
-	return ProgramFields{Name: set(name), Type: set("standard"), TotalStamps: set(int64(10)), IconKey: set("star")}
+	return ProgramFields{Name: set(name), Type: set("standard"), TotalStamps: setInt(10), IconKey: set("star")}
 }
 
 // draft creates an unpublished program.

@@ -342,6 +342,8 @@ func (f *fixture) read(id string) (d CardDetail, err error) {
 func set[T any](v T) Opt[T] { return Opt[T]{V: v, Set: true} }
 func null[T any]() Opt[T]   { return Opt[T]{Set: true, Null: true} }
 
+func setInt(n int64) Opt[int64] { return set(n) }
+
 func optional(s string) Opt[string] { return Opt[string]{V: s, Set: s != ""} }
 
 // refused fails the test unless err is a refusal with this code.

@@ -43,7 +43,7 @@ func TestImportWaits(t *testing.T) {
 		t.Errorf("after the undo there are %d cards, and %d rows wait", cards(), left)
 	}
 	c := f.cardWith(program, CardFields{HolderEmail: Given("Ada@example.org")})
-	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, c) })
+	f.erase(c)
 	if left := f.number("SELECT sum(rows) FROM import_parts"); left != 1 {
 		t.Errorf("after an erasure %d rows wait", left)
 	}

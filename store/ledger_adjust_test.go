@@ -28,7 +28,7 @@ func (k till) adjustWith(card string, f AdjustFields) (Adjusted, error) {
 func TestAdjustmentIsNoPresentation(t *testing.T) {
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
-	k.settings(program, ProgramSettings{MinSpendCents: set(int64(500)), MaxStampsPerDay: set(int64(1))})
+	k.settings(program, ProgramSettings{MinSpendCents: setInt(500), MaxStampsPerDay: setInt(1)})
 	card := k.card(program)
 	k.lock(card, true)
 	k.action(program, Suspend)
@@ -165,8 +165,8 @@ func TestAdjustmentRefusals(t *testing.T) {
 	refusedBy(ValidationFailed, card, AdjustFields{})
 	refusedBy(ValidationFailed, card, n(0))
 	refusedBy(ValidationFailed, gift, cents(0))
-	refusedBy(ValidationFailed, card, AdjustFields{Stamps: set(int64(1)), AmountCents: set(int64(1))})
-	refusedBy(ValidationFailed, card, AdjustFields{Stamps: set(int64(1)), LocationID: set(foreign)})
+	refusedBy(ValidationFailed, card, AdjustFields{Stamps: setInt(1), AmountCents: setInt(1)})
+	refusedBy(ValidationFailed, card, AdjustFields{Stamps: setInt(1), LocationID: set(foreign)})
 	refusedBy(NotFound, "crd_", n(1))
 	refusedBy(Conflict, archived, n(1))
 	refusedBy(Unprocessable, card, cents(1))
@@ -235,7 +235,7 @@ func TestErasureOfAReason(t *testing.T) {
 func TestEventsOfAdjustments(t *testing.T) {
 	c := startEvents(t, prepaid("Gift", 500), false)
 	card := c.newCard()
-	check(c.adjustWith(card, AdjustFields{AmountCents: set(int64(-200))}))
+	check(c.adjustWith(card, AdjustFields{AmountCents: setInt(-200)}))
 	c.fires("an adjustment of money", []string{card},
 		"value.changed #0 invited tx_type=adjustment delta=-200 balance=300",
 		"transaction.created #0 invited tx_type=adjustment stamps_delta=<nil> value_delta=-200")

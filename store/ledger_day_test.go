@@ -16,7 +16,7 @@ func TestMaxStampsPerDay(t *testing.T) {
 		t.Helper()
 		k.settings(program, f)
 	}
-	limit(ProgramSettings{MaxStampsPerDay: set(int64(12))})
+	limit(ProgramSettings{MaxStampsPerDay: setInt(12)})
 	card, other := k.card(program), k.card(program)
 	over := func(n int64) {
 		t.Helper()
@@ -60,7 +60,7 @@ func TestMaxStampsOfALongDay(t *testing.T) {
 	k := startTill(t)
 	k.inZone("Europe/Rome")
 	program, _ := k.ladder(true)
-	k.settings(program, ProgramSettings{MaxStampsPerDay: set(int64(2))})
+	k.settings(program, ProgramSettings{MaxStampsPerDay: setInt(2)})
 	card := k.card(program)
 	rome := Zone("Europe/Rome")
 	k.clock.move(time.Date(2026, 10, 25, 0, 0, 0, 0, rome).Sub(k.clock.now()))

@@ -93,7 +93,7 @@ func (c *eventsCase) fires(what string, cards []string, want ...string) {
 
 func TestEventsOfStampPrograms(t *testing.T) {
 	fields := stamps("Coffee")
-	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(30))
+	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), setInt(30)
 	c := startEvents(t, fields, false, 5, 10)
 	root := c.atCounter(c.program, CounterFields{}).ID
 	cards := []string{root}
@@ -241,7 +241,7 @@ func TestEventsOfOtherPrograms(t *testing.T) {
 // same write activates and adds.
 func TestExpiryAfterNewCards(t *testing.T) {
 	fields := stamps("Coffee")
-	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(1))
+	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), setInt(1)
 	c := startEvents(t, fields, true, 10)
 	card := c.newCard()
 	c.stamped(card, 9)
@@ -267,7 +267,7 @@ func TestEventsOfExpiry(t *testing.T) {
 	t.Parallel()
 	for _, previews := range []bool{false, true} {
 		fields := stamps("Coffee")
-		fields.StampsExpireAfterDays = set(int64(1))
+		fields.StampsExpireAfterDays = setInt(1)
 		c := startEvents(t, fields, previews)
 		card := c.cardWith(c.program, CardFields{ExpiresAt: set(c.clock.at().Add(days(3)))})
 		c.stamped(card, 2)

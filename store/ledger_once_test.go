@@ -50,16 +50,16 @@ func TestRepeatedWrites(t *testing.T) {
 	}
 	actions := []action{
 		{stamped, []string{TransactionStamp}, func(tx *Tx, card string, o Once) (Stamped, error) {
-			return tx.Stamp(k.device, card, StampFields{Count: set(int64(5)), Once: o}) // overflows
+			return tx.Stamp(k.device, card, StampFields{Count: setInt(5), Once: o}) // overflows
 		}},
 		{stamped, []string{TransactionRedemption}, func(tx *Tx, card string, o Once) (Stamped, error) {
 			return tx.Redeem(k.device, card, RedeemFields{PrizeID: set(prizes[0]), Once: o})
 		}},
 		{money, []string{TransactionTopUp}, func(tx *Tx, card string, o Once) (Stamped, error) {
-			return tx.TopUp(k.device, card, AmountFields{AmountCents: set(int64(70)), Once: o})
+			return tx.TopUp(k.device, card, AmountFields{AmountCents: setInt(70), Once: o})
 		}},
 		{money, []string{TransactionSpend}, func(tx *Tx, card string, o Once) (Stamped, error) {
-			return tx.Spend(k.device, card, AmountFields{AmountCents: set(int64(20)), Once: o})
+			return tx.Spend(k.device, card, AmountFields{AmountCents: setInt(20), Once: o})
 		}},
 		{pass, []string{TransactionAccess, TransactionDiscount}, func(tx *Tx, card string, o Once) (Stamped, error) {
 			return tx.Use(k.device, card, UseFields{Once: o})
@@ -123,7 +123,7 @@ func TestReverseByReference(t *testing.T) {
 	program, _ := k.ladder(true, 5)
 	card := k.card(program)
 	row := must(k.fixture, func(tx *Tx) (Stamped, error) {
-		return tx.Stamp(k.device, card, StampFields{Count: set(int64(12)), Once: once(1)})
+		return tx.Stamp(k.device, card, StampFields{Count: setInt(12), Once: once(1)})
 	})
 	elsewhere, abroad := k.device, k.in(k.shop(ShopFields{})).till().device
 	elsewhere.Location = -1
@@ -190,7 +190,7 @@ func TestRefusedReference(t *testing.T) {
 	k := startTill(t)
 	card := k.card(k.program(prepaid("Gift", 0)))
 	spend := func(tx *Tx) (Stamped, error) {
-		return tx.Spend(k.device, card, AmountFields{AmountCents: set(int64(5)), Once: once(1)})
+		return tx.Spend(k.device, card, AmountFields{AmountCents: setInt(5), Once: once(1)})
 	}
 	k.refuses(PrepaidInsufficientBalance)(attempt(k.fixture, spend))
 	check(k.topUp(card, 5))
@@ -203,7 +203,7 @@ func TestRefusedReference(t *testing.T) {
 func TestOccurredAt(t *testing.T) {
 	k := startTill(t)
 	fields := stamps("Coffee")
-	fields.StampsExpireAfterDays = set(int64(7))
+	fields.StampsExpireAfterDays = setInt(7)
 	program, _ := k.ladderOf(fields)
 	card := k.card(program)
 	_, err := k.stampLater(card, longestDelay+time.Millisecond)

@@ -11,9 +11,9 @@ import (
 func welcoming(t *testing.T, thresholds ...int64) (k till, program string, prizes []string) {
 	k = startTill(t)
 	fields := stamps("Coffee")
-	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(10))
+	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), setInt(10)
 	program, prizes = k.ladderOf(fields, thresholds...)
-	k.settings(program, ProgramSettings{WelcomeStamps: set(int64(2))})
+	k.settings(program, ProgramSettings{WelcomeStamps: setInt(2)})
 	return k, program, prizes
 }
 
@@ -24,7 +24,7 @@ func TestWelcomeStamps(t *testing.T) {
 	old := k.card(program)
 	counter := k.atCounter(program, CounterFields{})
 	blank := must(k.fixture, func(tx *Tx) (BlankCards, error) {
-		return tx.IssueBlankCards(k.a.Shop, program, BlankFields{Count: set(int64(1))})
+		return tx.IssueBlankCards(k.a.Shop, program, BlankFields{Count: setInt(1)})
 	})
 	enrolled := must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, CardFields{}, SourceWebEnrollment) })
 	for _, id := range []string{old, counter.ID, blank.Cards[0].ID, enrolled.ID} {
@@ -42,7 +42,7 @@ func TestWelcomeStamps(t *testing.T) {
 	if s := k.stamped(old, 11); s.Card.StampsCount != 10 || s.OverflowCard.StampsCount != 3 {
 		t.Errorf("ten and three stamps are %d and %d", s.Card.StampsCount, s.OverflowCard.StampsCount)
 	}
-	k.settings(program, ProgramSettings{WelcomeStamps: set(int64(0))})
+	k.settings(program, ProgramSettings{WelcomeStamps: setInt(0)})
 	if n := k.get(k.card(program)).StampsCount; n != 0 {
 		t.Errorf("without the setting a card begins with %d", n)
 	}

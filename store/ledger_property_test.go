@@ -152,18 +152,14 @@ func (s *simulation) start() {
 		}
 		for _, threshold := range thresholds {
 			for range s.draw("options", 1, 2) {
-				z := must(f, func(tx *Tx) (Prize, error) {
-					return tx.AddPrize(f.a, p.id, PrizeFields{Threshold: set(threshold), Name: set("Prize")})
-				})
+				z := f.addPrize(p.id, PrizeFields{Threshold: set(threshold), Name: set("Prize")})
 				p.prizes = append(p.prizes, simPrize{z.ID, threshold})
 			}
 		}
 		s.welcome(p, s.draw("welcome", 0, 1)*s.draw("welcome stamps", 0, int(p.total)))
 		if s.chance("min spend", 4) {
 			p.minSpend = 500
-			f.must(func(tx *Tx) error {
-				return errorOf(tx.UpdateProgramSettings(f.a.Shop, p.id, ProgramSettings{MinSpendCents: set(p.minSpend)}))
-			})
+			f.settings(p.id, ProgramSettings{MinSpendCents: set(p.minSpend)})
 		}
 	}
 	initial := int64(s.draw("initial", 0, 10)) * 100

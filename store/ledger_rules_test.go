@@ -112,7 +112,7 @@ func TestReversalKeepsTheOlderOfTwoEmptyCards(t *testing.T) {
 	for named := range 2 {
 		k := startTill(t)
 		fields := stamps("Coffee")
-		fields.RepeatAfterReset, fields.TotalStamps = set(true), set(int64(1))
+		fields.RepeatAfterReset, fields.TotalStamps = set(true), setInt(1)
 		program, prizes := k.ladderOf(fields, 1)
 		root := k.card(program)
 		k.stamped(root, 1)
@@ -137,7 +137,7 @@ func TestOverflowInherits(t *testing.T) {
 		HolderEmail: set("Ada@example.com"),
 		ExpiresAt:   set(k.clock.at().Add(days(9))),
 	})
-	k.updateShop(ShopFields{MaxCards: set(int64(1))})
+	k.updateShop(ShopFields{MaxCards: setInt(1)})
 	k.action(program, Unpublish)
 	child := k.stamped(root.ID, 12).OverflowCard
 	if child.InstalledAt.Valid {

@@ -63,9 +63,9 @@ func TestCardShowsCurrentLocations(t *testing.T) {
 // if none of the key's locations exists any more.
 func TestRotationKeepsTheRestriction(t *testing.T) {
 	f := start(t)
-	location := must(f, func(tx *Tx) (Location, error) { return tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{}) })
+	location := f.location()
 	key := must(f, func(tx *Tx) (Key, error) {
-		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{Name: set("Office"), LocationIDs: set([]string{location.ID})})
+		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{Name: set("Office"), LocationIDs: set([]string{location})})
 		return k, err
 	})
 	secret := must(f, func(tx *Tx) (string, error) {

@@ -52,8 +52,7 @@ func TestProgramLogo(t *testing.T) {
 		if err != nil || string(l.Bytes) != "second" || l.ContentType != "image/png" {
 			t.Errorf("%+v, %v", l, err)
 		}
-		_, err = v.Logo(first.Hash)
-		refused(t, err, NotFound)
+		refused(t, errorOf(v.Logo(first.Hash)), NotFound)
 	})
 	f.deleteProgram(one)
 	kept("")

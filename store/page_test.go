@@ -163,7 +163,7 @@ func TestPageLimits(t *testing.T) {
 	for _, c := range []struct {
 		asked Opt[int64]
 		want  int
-	}{{Opt[int64]{}, 20}, {null[int64](), 20}, {set(int64(3)), 3}, {set(int64(20)), 20}, {set(int64(21)), 20}, {set(int64(1) << 60), 20}} {
+	}{{Opt[int64]{}, 20}, {null[int64](), 20}, {setInt(3), 3}, {setInt(20), 20}, {setInt(21), 20}, {set(int64(1) << 60), 20}} {
 		p := f.cards(f.a, CardFilter{})(PageQuery{Limit: c.asked})
 		if p.Limit != c.want || len(p.Data) != c.want || !p.NextCursor.Valid {
 			t.Errorf("asked for %v: %d items, limit %d, next %v; want %d of 25", c.asked, len(p.Data), p.Limit, p.NextCursor.Valid, c.want)
@@ -173,8 +173,8 @@ func TestPageLimits(t *testing.T) {
 		t.Errorf("the default page has %d items, want 50", got)
 	}
 	// A full last page has no next page.
-	p := f.cards(f.a, CardFilter{})(PageQuery{Limit: set(int64(20))})
-	if p = f.cards(f.a, CardFilter{})(PageQuery{Limit: set(int64(5)), Cursor: set(p.NextCursor.V)}); len(p.Data) != 5 ||
+	p := f.cards(f.a, CardFilter{})(PageQuery{Limit: setInt(20)})
+	if p = f.cards(f.a, CardFilter{})(PageQuery{Limit: setInt(5), Cursor: set(p.NextCursor.V)}); len(p.Data) != 5 ||
 		p.NextCursor.Valid {
 		t.Errorf("the last 5 of 25 are %d items, next %v", len(p.Data), p.NextCursor)
 	}
@@ -210,8 +210,7 @@ func TestTransactionsByTime(t *testing.T) {
 		for _, to := range bounds {
 			filter := TransactionFilter{From: from, To: to}
 			if from.Set && to.Set && from.V > to.V {
-				err := f.View(0, func(v *View) error { return errorOf(v.Transactions(f.a, filter, PageQuery{})) })
-				refused(t, err, ValidationFailed)
+				refused(t, f.View(0, func(v *View) error { return errorOf(v.Transactions(f.a, filter, PageQuery{})) }), ValidationFailed)
 				continue
 			}
 			for _, by := range []string{"shop", "card", "type"} {

@@ -234,7 +234,7 @@ func TestProgramAndLocationFiltersVisitBoundedRows(t *testing.T) {
 	for i := range 103 {
 		fields := stamps("More")
 		if i%9 == 0 {
-			fields = ProgramFields{Name: set("Gift"), Type: set("prepaid"), InitialBalanceCents: set(int64(0))}
+			fields = ProgramFields{Name: set("Gift"), Type: set("prepaid"), InitialBalanceCents: setInt(0)}
 		}
 		id := f.draft(fields)
 		programs = append(programs, f.key(KindProgram, id))

@@ -13,7 +13,7 @@ func runForAssistants(f *fixture, restricted Access, l ledgerCase) {
 				PrizeDue:    Opt[bool]{V: true, Set: n>>4 == 1},
 			}
 			check(v.FindCards(f.a, find, PageQuery{}))
-			find.NotSeenDays = set[int64](1)
+			find.NotSeenDays = setInt(1)
 			check(v.FindCards(f.a, find, PageQuery{}))
 		}
 		check(v.FindCards(restricted, CardFind{ProgramID: set(l.program)}, PageQuery{}))
@@ -22,7 +22,7 @@ func runForAssistants(f *fixture, restricted Access, l ledgerCase) {
 			q := CompareQuery{From: set("2026-01-01"), To: set("2026-01-02")}
 			q.LocationID = set(l.location)
 			check(v.ComparePeriods(a, q))
-			q.LocationID, q.ProgramID, q.Weekday = Opt[string]{}, set(l.program), set[int64](1)
+			q.LocationID, q.ProgramID, q.Weekday = Opt[string]{}, set(l.program), setInt(1)
 			check(v.ComparePeriods(a, q))
 		}
 		check(v.WebhookReports(f.a, WebhookReportQuery{}, PageQuery{}))

@@ -260,12 +260,12 @@ func runPrograms(f *fixture, program, location string) {
 	f.writes(func(tx *Tx) {
 		scope := ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set([]string{location})}
 		check(tx.UpdateProgram(f.a, program, scope))
-		settings := ProgramSettings{MinSpendCents: set(int64(100)), MaxStampsPerDay: set(int64(100))}
+		settings := ProgramSettings{MinSpendCents: setInt(100), MaxStampsPerDay: setInt(100)}
 		check(tx.UpdateProgramSettings(f.a.Shop, program, settings))
 		for _, action := range []string{Suspend, Unsuspend, Unpublish, Publish} {
 			check(tx.ProgramAction(f.a, program, action))
 		}
-		prize := check(tx.AddPrize(f.a, program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")}))
+		prize := check(tx.AddPrize(f.a, program, PrizeFields{Threshold: setInt(5), Name: set("Cup")}))
 		check(tx.UpdatePrize(f.a, program, prize.ID, PrizeFields{Name: set("Mug")}))
 		succeed(tx.DeletePrize(f.a, program, prize.ID))
 		for _, next := range []*Logo{&logo, nil} {
@@ -280,7 +280,7 @@ func runPrograms(f *fixture, program, location string) {
 // runCards runs the writes of cards, one together with a response that is remembered. It returns a
 // card that expired.
 func runCards(f *fixture, restricted Access, l ledgerCase, remembered IdempotencyKey) (expired string) {
-	f.updateShop(ShopFields{MaxCards: set(int64(3)), APIAddon: set(false)})
+	f.updateShop(ShopFields{MaxCards: setInt(3), APIAddon: set(false)})
 	soon := CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute)), ExternalRef: set("ref"), HolderEmail: set("ada@example.com")}
 	f.writes(func(tx *Tx) {
 		expired = check(tx.IssueCard(restricted, l.program, soon, SourceAPI)).ID
@@ -304,7 +304,7 @@ func runCards(f *fixture, restricted Access, l ledgerCase, remembered Idempotenc
 		check(tx.MergeCards(f.a.Shop, l.card, check(tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI)).ID, MergeFields{Yes: set(true)}))
 		check(tx.ArchiveCard(f.a.Shop, l.card))
 		check(tx.PruneIdempotency(100))
-		check(tx.IssueBlankCards(f.a.Shop, l.program, BlankFields{Count: set[int64](1)}))
+		check(tx.IssueBlankCards(f.a.Shop, l.program, BlankFields{Count: setInt(1)}))
 	})
 	return expired
 }
@@ -313,9 +313,9 @@ func runCards(f *fixture, restricted Access, l ledgerCase, remembered Idempotenc
 func runManyCards(f *fixture, l ledgerCase) {
 	for _, fields := range []RunFields{
 		{Action: set(RunUnlock), CardIDs: set([]string{l.card})},
-		{Action: set(RunUnlock), All: set(true), ListFilter: ListFilter{PrizeDue: set(true), BirthdayMonth: set[int64](1)}},
+		{Action: set(RunUnlock), All: set(true), ListFilter: ListFilter{PrizeDue: set(true), BirthdayMonth: setInt(1)}},
 		{Action: set(RunExtend), All: set(true), ExpiresAt: set(f.clock.at().Add(time.Hour))},
-		{Action: set(RunLock), All: set(true), ListFilter: ListFilter{ProgramID: set(l.program), NotSeenDays: set[int64](3000)}},
+		{Action: set(RunLock), All: set(true), ListFilter: ListFilter{ProgramID: set(l.program), NotSeenDays: setInt(3000)}},
 	} {
 		f.reads(func(v *View) { check(v.CountRun(f.a.Shop, fields.ListFilter)) })
 		f.writes(func(tx *Tx) {
@@ -329,7 +329,7 @@ func runManyCards(f *fixture, l ledgerCase) {
 		for _, run := range check(v.CardRuns(f.a.Shop)) {
 			check(v.CardRun(f.a.Shop, run.ID))
 		}
-		check(v.ExportCards(f.a.Shop, ExportFilter{ListFilter{BirthdayMonth: set[int64](2)}, set(l.card)}, PageQuery{}))
+		check(v.ExportCards(f.a.Shop, ExportFilter{ListFilter{BirthdayMonth: setInt(2)}, set(l.card)}, PageQuery{}))
 	})
 	f.writes(func(tx *Tx) {
 		succeed(tx.EraseCards(f.a.Shop, EraseFields{CardIDs: set([]string{check(tx.IssueCard(f.a, l.program, CardFields{},
@@ -384,16 +384,16 @@ func runSearches(f *fixture, expired string, l ledgerCase) {
 					NotSeenDays: Opt[int64]{V: 1, Set: n&16 == 16},
 				}}, PageQuery{}))
 			}
-			check(v.SearchCards(f.a.Shop, CardSearch{Q: text}, PageQuery{Limit: set[int64](1)}))
+			check(v.SearchCards(f.a.Shop, CardSearch{Q: text}, PageQuery{Limit: setInt(1)}))
 		}
 		for _, sort := range []string{SortLastVisit, SortStamps, SortBalance} {
 			for _, program := range []Opt[string]{{}, set(l.program)} {
 				check(v.SearchCards(f.a.Shop, CardSearch{Sort: set(sort), ListFilter: ListFilter{ProgramID: program}},
-					PageQuery{Limit: set[int64](1)}))
+					PageQuery{Limit: setInt(1)}))
 			}
 		}
 		for _, quick := range []bool{true, false} {
-			for _, filter := range []ListFilter{{BirthdayMonth: set[int64](2)}, {NotSeenDays: set[int64](1)}, {PrizeDue: set(true)}} {
+			for _, filter := range []ListFilter{{BirthdayMonth: setInt(2)}, {NotSeenDays: setInt(1)}, {PrizeDue: set(true)}} {
 				s := CardSearch{ListFilter: filter}
 				check(v.SearchCards(f.a.Shop, s, PageQuery{}))
 				check(v.CountCards(f.a.Shop, s, quick))
@@ -423,7 +423,7 @@ func runSearches(f *fixture, expired string, l ledgerCase) {
 func runTillActions(f *fixture) {
 	k := f.till()
 	fields := stamps("Till")
-	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(1))
+	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), setInt(1)
 	program, prizes := k.ladderOf(fields, 5, 10)
 	f.hook(program, hookFields{v1: true})
 	issued := must(f, func(tx *Tx) (CounterCard, error) {
@@ -480,7 +480,7 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 		return tx.AskAboutData(token, DataRequest{Kind: set(AskCorrection), Correction: set("x")})
 	})
 	f.must(func(tx *Tx) error { return tx.CloseDataRequest(shop, l.card, ClosedRequest{set(AskErasure)}) })
-	f.updateShop(ShopFields{ForgetAfterMonths: set[int64](12)})
+	f.updateShop(ShopFields{ForgetAfterMonths: setInt(12)})
 	must(f, func(tx *Tx) (bool, error) { return tx.ForgetCards(1) })
 	f.reads(func(v *View) {
 		check(v.ProgramStats(f.a, l.program))
@@ -505,7 +505,7 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 			{},
 			{ProgramID: set(l.program), Status: set(StatusActive)},
 			{PrizeDue: set(true), SeenFrom: set(Time(1))},
-			{NotSeenDays: set[int64](1)},
+			{NotSeenDays: setInt(1)},
 		} {
 			check(v.ExportCards(shop, ExportFilter{ListFilter: filter}, PageQuery{}))
 		}
@@ -594,7 +594,7 @@ func runEnrolment(f *fixture) {
 	fields := JoinFields{
 		Email:          set("lost@example.com"),
 		Consent:        set(true),
-		ConsentVersion: set[int64](1),
+		ConsentVersion: setInt(1),
 		Form:           set("0123456789abcdef"),
 	}
 	var joined JoinedCard
@@ -602,7 +602,7 @@ func runEnrolment(f *fixture) {
 		check(tx.UpdateEnrolment(f.a.Shop, program, EnrolmentFields{
 			Enabled:  set(true),
 			Slug:     set("open"),
-			MaxCards: set[int64](9),
+			MaxCards: setInt(9),
 			Consent:  set("Yes"),
 		}))
 		joined = check(tx.Join("open", fields, at))

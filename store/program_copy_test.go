@@ -11,14 +11,14 @@ func TestCopyProgram(t *testing.T) {
 	f := start(t)
 	other, dollars := f.shop(ShopFields{Name: set("Test")}), f.shop(ShopFields{Currency: set("USD")})
 	fields := stamps("Coffee")
-	fields.NameLocalizations, fields.StampsExpireAfterDays = set(map[string]string{"it": "Caffè"}), set(int64(90))
+	fields.NameLocalizations, fields.StampsExpireAfterDays = set(map[string]string{"it": "Caffè"}), setInt(90)
 	fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set([]string{f.location()})
 	id := f.program(fields)
-	f.addPrize(id, PrizeFields{Threshold: set(int64(5)), Name: set("Second"), Ordinal: set(int64(7))})
-	f.addPrize(id, PrizeFields{Threshold: set(int64(3)), Name: set("First"),
+	f.addPrize(id, PrizeFields{Threshold: setInt(5), Name: set("Second"), Ordinal: setInt(7)})
+	f.addPrize(id, PrizeFields{Threshold: setInt(3), Name: set("First"),
 		DescriptionLocalizations: set(map[string]string{"de": "Tasse"}),
-		Ordinal:                  set(int64(2))})
-	f.settings(id, ProgramSettings{MinSpendCents: set(int64(300)), MaxStampsPerDay: set(int64(2)), WelcomeStamps: set(int64(1))})
+		Ordinal:                  setInt(2)})
+	f.settings(id, ProgramSettings{MinSpendCents: setInt(300), MaxStampsPerDay: setInt(2), WelcomeStamps: setInt(1)})
 	f.must(func(tx *Tx) error {
 		return errorOf(tx.SetProgramLogo(f.a.Shop, id, &Logo{Hash: "abc", ContentType: "image/png", Bytes: []byte("x")}))
 	})

@@ -12,18 +12,18 @@ func TestProgramForm(t *testing.T) {
 	f := start(t)
 	fields := stamps("Coffee")
 	fields.NameLocalizations = set(map[string]string{"it": "Caffè"})
-	fields.StampsExpireAfterDays = set(int64(90))
+	fields.StampsExpireAfterDays = setInt(90)
 	id := f.draft(fields)
 	f.must(func(tx *Tx) error {
 		if _, err := tx.UpdateProgramSettings(
-			f.a.Shop, id, ProgramSettings{MinSpendCents: set(int64(300)), MaxStampsPerDay: set(int64(2)), WelcomeStamps: set(int64(0))},
+			f.a.Shop, id, ProgramSettings{MinSpendCents: setInt(300), MaxStampsPerDay: setInt(2), WelcomeStamps: setInt(0)},
 		); err != nil {
 			return err
 		}
 		_, err := tx.AddPrize(
 			f.a,
 			id,
-			PrizeFields{Threshold: set(int64(1)), Name: set("Cup"), DescriptionLocalizations: set(map[string]string{"de": "Tasse"})},
+			PrizeFields{Threshold: setInt(1), Name: set("Cup"), DescriptionLocalizations: set(map[string]string{"de": "Tasse"})},
 		)
 		return err
 	})
@@ -39,8 +39,7 @@ func TestProgramForm(t *testing.T) {
 			p.Prizes[0].DescriptionLocalizations["de"] != "Tasse" {
 			t.Errorf("%+v", p)
 		}
-		_, err = v.ProgramForm(f.a.Shop+1, id)
-		refused(t, err, NotFound)
+		refused(t, errorOf(v.ProgramForm(f.a.Shop+1, id)), NotFound)
 		return nil
 	})
 }

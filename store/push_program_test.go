@@ -113,7 +113,7 @@ func TestQueuePasses(t *testing.T) {
 	location := f.location()
 	program := f.program(stamps("Coffee"))
 	prize := must(f, func(tx *Tx) (Prize, error) {
-		return tx.AddPrize(f.a, program, PrizeFields{Name: set("Espresso"), Threshold: set(int64(3))})
+		return tx.AddPrize(f.a, program, PrizeFields{Name: set("Espresso"), Threshold: setInt(3)})
 	})
 	var want []int64
 	for range 5 {
@@ -144,22 +144,18 @@ func TestQueuePasses(t *testing.T) {
 		t.Errorf("without a change %d are queued", got)
 	}
 	name := func(s string) ProgramFields { return ProgramFields{Name: set(s)} }
-	for what, change := range map[string]func(tx *Tx) error{
-		"text":  func(tx *Tx) error { return errorOf(tx.UpdateProgram(f.a, program, name("Espresso"))) },
-		"pause": func(tx *Tx) error { return errorOf(tx.ProgramAction(f.a, program, Suspend)) },
-		"prize": func(tx *Tx) error {
-			return errorOf(tx.UpdatePrize(f.a, program, prize.ID, PrizeFields{Name: set("Cappuccino")}))
+	logo := NewLogo([]byte("a picture"))
+	for what, change := range map[string]func(){
+		"text":  func() { f.updateProgram(program, name("Espresso")) },
+		"pause": func() { f.action(program, Suspend) },
+		"prize": func() {
+			f.writes(func(tx *Tx) { check(tx.UpdatePrize(f.a, program, prize.ID, PrizeFields{Name: set("Cappuccino")})) })
 		},
-		"logo": func(tx *Tx) error {
-			l := NewLogo([]byte("a picture"))
-			return errorOf(tx.SetProgramLogo(f.a.Shop, program, &l))
-		},
-		"location": func(tx *Tx) error {
-			return errorOf(tx.UpdateLocation(f.a, location, LocationPatch{Name: set("Centrale")}))
-		},
-		"shop": func(tx *Tx) error { return errorOf(tx.UpdateShop(f.a.Shop, ShopFields{Name: set("Bar")}, "")) },
+		"logo":     func() { f.writes(func(tx *Tx) { check(tx.SetProgramLogo(f.a.Shop, program, &logo)) }) },
+		"location": func() { f.updateLocation(location, LocationPatch{Name: set("Centrale")}) },
+		"shop":     func() { f.updateShop(ShopFields{Name: set("Bar")}) },
 	} {
-		f.must(change)
+		change()
 		got := queued()
 		if what == "shop" || what == "location" {
 			if len(got) != 6 {
@@ -170,7 +166,7 @@ func TestQueuePasses(t *testing.T) {
 		}
 	}
 
-	f.must(func(tx *Tx) error { return errorOf(tx.UpdateProgram(f.a, program, name("Ristretto"))) })
+	f.updateProgram(program, name("Ristretto"))
 	f.sql("DELETE FROM pushes")
 	f.must(func(tx *Tx) error { return tx.QueuePasses(2) })
 	f.Close()
@@ -184,13 +180,13 @@ func TestQueuePasses(t *testing.T) {
 		t.Errorf("after it %d are queued, want the others, %d", got, want[2:])
 	}
 
-	f.must(func(tx *Tx) error { return errorOf(tx.UpdateProgram(f.a, program, name("Lungo"))) })
+	f.updateProgram(program, name("Lungo"))
 	f.must(func(tx *Tx) error { return tx.QueuePasses(2) })
-	f.must(func(tx *Tx) error { return errorOf(tx.UpdateProgram(f.a, program, name("Doppio"))) })
+	f.updateProgram(program, name("Doppio"))
 	if got := queued(); !slices.Equal(got, want) {
 		t.Errorf("after a change between two slices %d are queued, want %d", got, want)
 	}
-	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, program) })
+	f.deleteProgram(program)
 	if got := queued(); !slices.Equal(got, want) {
 		t.Errorf("after the program was deleted %d are queued, want %d", got, want)
 	}

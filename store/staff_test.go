@@ -52,9 +52,9 @@ func TestStaffLocations(t *testing.T) {
 
 	before := k.dump()
 	check(update("Ada", StaffPatch{Name: set("Ada"), LocationIDs: set([]string{there})}))
-	foreign := must(k.fixture, func(tx *Tx) (Location, error) { return tx.CreateLocation(other.Shop, LocationFields{}, StaffPIN{}) })
+	foreign := k.in(other).location()
 	kept := k.dump()
-	_, err := update("Ada", StaffPatch{Name: set("Eve"), LocationIDs: set([]string{here, foreign.ID})})
+	_, err := update("Ada", StaffPatch{Name: set("Eve"), LocationIDs: set([]string{here, foreign})})
 	if e, _ := AsError(err); e == nil || len(e.Details) != 1 || e.Details[0].Field != "location_ids.1" {
 		t.Errorf("a location of another shop: %v", err)
 	}

@@ -110,7 +110,7 @@ func TestRecountInAGroup(t *testing.T) {
 	program, _ := k.ladder(true)
 	card := k.card(program)
 	stamp := Write{Actor: operator, Do: func(tx *Tx) error {
-		return errorOf(tx.Stamp(k.device, card, StampFields{Count: set(int64(2))}))
+		return errorOf(tx.Stamp(k.device, card, StampFields{Count: setInt(2)}))
 	}}
 	recount := write((*Tx).RecountStats)
 	failing := Write{Actor: operator, Do: func(tx *Tx) error {

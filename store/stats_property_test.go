@@ -117,7 +117,7 @@ func (s *simulation) deleteProgram() {
 	}
 	i := s.draw("program", 0, len(s.programs)-1)
 	p := s.programs[i]
-	s.f.must(func(tx *Tx) error { return tx.DeleteProgram(s.f.a.Shop, p.id) })
+	s.f.deleteProgram(p.id)
 	s.programs = append(append([]*simProgram(nil), s.programs[:i]...), s.programs[i+1:]...)
 	for _, h := range s.model.chains {
 		if h.program == p {
@@ -145,7 +145,7 @@ func (s *simulation) burst() {
 		}
 		zone := pick(s, "zone", someZones...)
 		writes = append(writes, Write{Actor: operator, Do: func(tx *Tx) error {
-			tx.Stamp(s.tills[0].device, c.id, StampFields{Count: set(int64(2))}) // it may be refused; a row of a refusal is rolled back too
+			tx.Stamp(s.tills[0].device, c.id, StampFields{Count: setInt(2)}) // it may be refused; a row of a refusal is rolled back too
 			s.setZone(tx, zone)
 			return errors.New("taken back")
 		}})

@@ -27,7 +27,7 @@ func runTillLists(k till, program string) {
 	f.writes(func(tx *Tx) {
 		ada := HolderFields{HolderName: set("Ada")}
 		card = check(tx.IssueAtCounter(signedIn, program, CounterFields{HolderFields: ada, Once: once(900)})).ID
-		row = check(tx.Stamp(signedIn, card, StampFields{Count: set[int64](12), OccurredAt: set(tx.Now), Once: once(901)}))
+		row = check(tx.Stamp(signedIn, card, StampFields{Count: setInt(12), OccurredAt: set(tx.Now), Once: once(901)}))
 		back = check(tx.Reverse(signedIn, row.Transaction.ID, UseFields{Once: once(902)}))
 	})
 	if row.Transaction.Staff == nil || back.Transaction.Staff == nil {
@@ -74,20 +74,17 @@ func TestStaff(t *testing.T) {
 		return attempt(k.fixture, func(tx *Tx) (StaffMember, error) { return tx.UpdateStaff(k.a.Shop, id, f) })
 	}
 	other, elsewhere := k.shop(ShopFields{}), k.fixture.location()
-	_, err := add(other.Shop, "Eve", k.location)
-	refused(t, err, ValidationFailed)
+	refused(t, errorOf(add(other.Shop, "Eve", k.location)), ValidationFailed)
 	first := check(add(k.a.Shop, "Ada", k.location))
 	for i := range maxStaff - 1 {
 		check(add(k.a.Shop, fmt.Sprint("Bob ", i), k.location))
 	}
 	for _, locations := range [][]string{{k.location}, {elsewhere, k.location}, nil} {
-		_, err = add(k.a.Shop, "Grace", locations...)
-		refused(t, err, Unprocessable)
+		refused(t, errorOf(add(k.a.Shop, "Grace", locations...)), Unprocessable)
 	}
 	moved := check(add(k.a.Shop, "Grace", elsewhere))
 	for _, locations := range [][]string{{k.location}, nil} {
-		_, err = update(moved.ID, StaffPatch{LocationIDs: set(locations)})
-		refused(t, err, Unprocessable)
+		refused(t, errorOf(update(moved.ID, StaffPatch{LocationIDs: set(locations)})), Unprocessable)
 	}
 	for _, change := range []func(tx *Tx) (StaffMember, error){
 		func(tx *Tx) (StaffMember, error) { return tx.UpdateStaff(other.Shop, first.ID, StaffPatch{}) },
@@ -96,8 +93,7 @@ func TestStaff(t *testing.T) {
 			return tx.SetStaffMemberPIN(other.Shop, first.ID, StaffPIN{Some("x")})
 		},
 	} {
-		_, err := attempt(k.fixture, change)
-		refused(t, err, NotFound)
+		refused(t, errorOf(attempt(k.fixture, change)), NotFound)
 	}
 	disable := func(disabled bool) (StaffMember, error) {
 		return attempt(k.fixture, func(tx *Tx) (StaffMember, error) { return tx.SetStaffDisabled(k.a.Shop, first.ID, disabled) })
@@ -111,7 +107,6 @@ func TestStaff(t *testing.T) {
 		t.Errorf("disabling again wrote %s", firstDifference(before, after))
 	}
 	check(update(moved.ID, StaffPatch{LocationIDs: set([]string{})}))
-	_, err = disable(false)
-	refused(t, err, Unprocessable)
+	refused(t, errorOf(disable(false)), Unprocessable)
 	k.checkFile()
 }

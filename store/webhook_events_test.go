@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// fired makes a write and returns the names of its events in order.
-func (f *fixture) fired(do func(*Tx)) (names []string) {
+// fired calls a function that writes, and returns the names of its events in order.
+func (f *fixture) fired(do func()) (names []string) {
 	before := f.number("SELECT ifnull(max(id), 0) FROM events")
-	f.writes(do)
+	do()
 	return f.lines("SELECT name FROM events WHERE id>? ORDER BY id", before)
 }
 
@@ -21,7 +21,7 @@ const preview = "(preview) "
 // firing is a write and the events that it fires.
 type firing struct {
 	name  string
-	write func(*Tx)
+	write func()
 	want  string
 }
 
@@ -57,35 +57,33 @@ func TestOperationsFireTheirEvents(t *testing.T) {
 func (f *fixture) cardFirings(l ledgerCase) []firing {
 	chain := []string{l.card, f.child(l.card)}
 	return []firing{
-		{"issue", func(tx *Tx) { check(tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI)) }, "card.added"},
-		{"two issues in one write", func(tx *Tx) {
-			check(tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI))
-			check(tx.IssueCard(f.a, l.program, CardFields{}, SourceWebEnrollment))
+		{"issue", func() { f.card(l.program) }, "card.added"},
+		{"two issues in one write", func() {
+			f.writes(func(tx *Tx) {
+				check(tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI))
+				check(tx.IssueCard(f.a, l.program, CardFields{}, SourceWebEnrollment))
+			})
 		}, "card.added card.added"},
-		{"patch a card", func(tx *Tx) { check(tx.UpdateCard(f.a, l.card, CardPatch{HolderName: set("Ada")})) }, ""},
-		{"install link", func(tx *Tx) { check(tx.NewInstallLink(f.a, l.card, LinkFields{})) }, ""},
-		{"lock", func(tx *Tx) { check(tx.SetCardLocked(f.a.Shop, l.card, true)) }, ""},
-		{"reissue", func(tx *Tx) { check(tx.ReissueCard(f.a, l.card, ReissueFields{})) }, "card.reissued card.reissued"},
-		{"archive a chain", func(tx *Tx) { check(tx.ArchiveCard(f.a.Shop, chain[1])) }, "card.archived card.archived"},
-		{"archive it again", func(tx *Tx) { check(tx.ArchiveCard(f.a.Shop, chain[1])) }, ""},
-		{"delete a chain", func(tx *Tx) { succeed(tx.EraseCard(f.a.Shop, chain[0])) }, "card.deleted card.deleted"},
+		{"patch a card", func() { f.update(l.card, CardPatch{HolderName: set("Ada")}) }, ""},
+		{"install link", func() { f.newLink(l.card) }, ""},
+		{"lock", func() { f.lock(l.card, true) }, ""},
+		{"reissue", func() { f.reissue(l.card, ReissueFields{}) }, "card.reissued card.reissued"},
+		{"archive a chain", func() { f.archive(chain[1]) }, "card.archived card.archived"},
+		{"archive it again", func() { f.archive(chain[1]) }, ""},
+		{"delete a chain", func() { f.erase(chain[0]) }, "card.deleted card.deleted"},
 	}
 }
 
 // locationFirings returns writes of a location, which the first one creates.
 func (f *fixture) locationFirings() []firing {
 	var location string
-	active := func(active bool) func(*Tx) {
-		return func(tx *Tx) { check(tx.SetLocationActive(f.a, location, active)) }
+	active := func(active bool) func() {
+		return func() { f.setActive(location, active) }
 	}
 	return []firing{
-		{"location created", func(tx *Tx) {
-			location = check(tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{})).ID
-		}, "location.created"},
-		{"location updated", func(tx *Tx) {
-			check(tx.UpdateLocation(f.a, location, LocationPatch{Name: set("New")}))
-		}, preview + "location.updated"},
-		{"location, nothing named", func(tx *Tx) { check(tx.UpdateLocation(f.a, location, LocationPatch{})) }, ""},
+		{"location created", func() { location = f.location() }, "location.created"},
+		{"location updated", func() { f.updateLocation(location, LocationPatch{Name: set("New")}) }, preview + "location.updated"},
+		{"location, nothing named", func() { f.updateLocation(location, LocationPatch{}) }, ""},
 		{"location enabled, as it was", active(true), ""},
 		{"location disabled", active(false), preview + "location.disabled"},
 		{"location enabled", active(true), preview + "location.enabled"},
@@ -100,25 +98,23 @@ func (f *fixture) programFirings(program string) []firing {
 		f.card(doomed)
 	}
 	var prize string
-	action := func(name string) func(*Tx) {
-		return func(tx *Tx) { check(tx.ProgramAction(f.a, program, name)) }
+	action := func(name string) func() {
+		return func() { f.action(program, name) }
 	}
 	return []firing{
-		{"program created", func(tx *Tx) { check(tx.CreateProgram(f.a, stamps("More"))) }, preview + "program.created"},
-		{"program updated", func(tx *Tx) {
-			check(tx.UpdateProgram(f.a, program, ProgramFields{Name: set("Tea")}))
+		{"program created", func() { f.draft(stamps("More")) }, preview + "program.created"},
+		{"program updated", func() { f.updateProgram(program, ProgramFields{Name: set("Tea")}) }, preview + "program.updated"},
+		{"program, nothing named", func() { f.updateProgram(program, ProgramFields{}) }, ""},
+		{"minimum spend", func() { f.settings(program, ProgramSettings{MinSpendCents: setInt(5)}) }, preview + "program.updated"},
+		{"prize added", func() {
+			prize = f.addPrize(program, PrizeFields{Threshold: setInt(5), Name: set("Cup")}).ID
 		}, preview + "program.updated"},
-		{"program, nothing named", func(tx *Tx) { check(tx.UpdateProgram(f.a, program, ProgramFields{})) }, ""},
-		{"minimum spend", func(tx *Tx) {
-			check(tx.UpdateProgramSettings(f.a.Shop, program, ProgramSettings{MinSpendCents: set(int64(5))}))
+		{"prize updated", func() {
+			f.writes(func(tx *Tx) { check(tx.UpdatePrize(f.a, program, prize, PrizeFields{Name: set("Mug")})) })
 		}, preview + "program.updated"},
-		{"prize added", func(tx *Tx) {
-			prize = check(tx.AddPrize(f.a, program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})).ID
+		{"prize deleted", func() {
+			f.must(func(tx *Tx) error { return tx.DeletePrize(f.a, program, prize) })
 		}, preview + "program.updated"},
-		{"prize updated", func(tx *Tx) {
-			check(tx.UpdatePrize(f.a, program, prize, PrizeFields{Name: set("Mug")}))
-		}, preview + "program.updated"},
-		{"prize deleted", func(tx *Tx) { succeed(tx.DeletePrize(f.a, program, prize)) }, preview + "program.updated"},
 		{"published, as it was", action(Publish), ""},
 		{"suspended", action(Suspend), preview + "program.suspended"},
 		{"unsuspended", action(Unsuspend), preview + "program.unsuspended"},
@@ -126,7 +122,7 @@ func (f *fixture) programFirings(program string) []firing {
 		{"published", action(Publish), preview + "program.published"},
 		{
 			"program deleted",
-			func(tx *Tx) { succeed(tx.DeleteProgram(f.a.Shop, doomed)) },
+			func() { f.deleteProgram(doomed) },
 			"card.archived card.archived " + preview + "program.deleted",
 		},
 	}
@@ -134,17 +130,17 @@ func (f *fixture) programFirings(program string) []firing {
 
 // shopFirings returns changes of the shop's subscription, and writes in each of its states.
 func (f *fixture) shopFirings(program string) []firing {
-	state := func(s string) func(*Tx) {
-		return func(tx *Tx) { check(tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set(s)}, "")) }
+	state := func(s string) func() {
+		return func() { f.updateShop(ShopFields{SubscriptionState: set(s)}) }
 	}
-	issue := func(tx *Tx) { check(tx.IssueCard(f.a, program, CardFields{}, SourceAPI)) }
+	issue := func() { f.card(program) }
 	return []firing{
 		{"past due", state("past_due"), "subscription.state_changed"},
 		{"issue while past due", issue, "card.added"},
 		{"suspended shop", state("suspended"), "subscription.state_changed"},
 		{"suspended again", state("suspended"), ""},
 		{"issue while suspended", issue, ""},
-		{"location while suspended", func(tx *Tx) { check(tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{})) }, ""},
+		{"location while suspended", func() { f.location() }, ""},
 		{"cancelled while suspended", state("cancelled"), "subscription.state_changed"},
 		{"issue while cancelled", issue, ""},
 		{"active again", state("active"), "subscription.state_changed"},

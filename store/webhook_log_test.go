@@ -10,7 +10,7 @@ import (
 // log returns the delivery log of a webhook.
 func (f *fixture) log(program, hook string) []Delivery {
 	return view(f, func(v *View) ([]Delivery, error) {
-		return v.Deliveries(f.a, program, hook, DeliveriesQuery{Limit: set(int64(200))})
+		return v.Deliveries(f.a, program, hook, DeliveriesQuery{Limit: setInt(200)})
 	})
 }
 

@@ -53,7 +53,7 @@ func TestChainOfNewDelivery(t *testing.T) {
 	c := startChain(t, CardFields{HolderName: set("Ada")}, ShopFields{})
 	hook := c.hook(c.program, hookFields{})
 	other := c.card(c.program)
-	must(c.fixture, func(tx *Tx) (string, error) { return "", tx.EraseCard(c.a.Shop, c.cards[0]) })
+	c.erase(c.cards[0])
 	c.location()
 	var got []string
 	c.view(func(v *View) error {
