@@ -37,6 +37,7 @@ func TestActivity(t *testing.T) {
 		t.Fatalf("%d rows", len(all))
 	}
 	row := f.ID(KindTransaction, 3)
+	none := func(AuditRow) bool { return false }
 	for name, c := range map[string]struct {
 		filter AuditFilter
 		match  func(AuditRow) bool
@@ -45,17 +46,17 @@ func TestActivity(t *testing.T) {
 		"type":      {AuditFilter{ActorType: set("api_key")}, func(r AuditRow) bool { return r.Actor.Type == "api_key" }},
 		"key":       {AuditFilter{ActorID: set(key.ID)}, func(r AuditRow) bool { return r.Actor.ID.V == key.ID }},
 		"person":    {AuditFilter{ActorID: set(f.ID(KindUser, 7))}, func(r AuditRow) bool { return r.Actor.ID.V == f.ID(KindUser, 7) }},
-		"no actor":  {AuditFilter{ActorID: set("usr_x")}, func(AuditRow) bool { return false }},
+		"no actor":  {AuditFilter{ActorID: set("usr_x")}, none},
 		"beginning": {AuditFilter{Action: set("card.")}, func(r AuditRow) bool { return r.Action == "card.issue" }},
 		"action":    {AuditFilter{Action: set("transaction.stamp")}, func(r AuditRow) bool { return r.Action == "transaction.stamp" }},
-		"wildcards": {AuditFilter{Action: set("card_")}, func(AuditRow) bool { return false }},
+		"wildcards": {AuditFilter{Action: set("card_")}, none},
 		"card":      {AuditFilter{TargetID: set(cards[4])}, func(r AuditRow) bool { return r.TargetID == cards[4] }},
 		"row":       {AuditFilter{TargetID: set(row)}, func(r AuditRow) bool { return r.TargetID == row }},
-		"no target": {AuditFilter{TargetID: set("x")}, func(AuditRow) bool { return false }},
+		"no target": {AuditFilter{TargetID: set("x")}, none},
 		"from":      {AuditFilter{From: set(middle)}, func(r AuditRow) bool { return r.At >= middle }},
 		"to":        {AuditFilter{To: set(middle)}, func(r AuditRow) bool { return r.At < middle }},
-		"future":    {AuditFilter{From: set(f.clock.at() + 1)}, func(AuditRow) bool { return false }},
-		"past":      {AuditFilter{To: set(Time(1))}, func(AuditRow) bool { return false }},
+		"future":    {AuditFilter{From: set(f.clock.at() + 1)}, none},
+		"past":      {AuditFilter{To: set(Time(1))}, none},
 		"everything": {
 			AuditFilter{ActorType: set("user"), Action: set("card."), From: set(middle), To: set(f.clock.at())},
 			func(r AuditRow) bool { return r.Actor.Type == "user" && r.Action == "card.issue" && r.At >= middle },

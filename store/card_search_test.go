@@ -422,6 +422,7 @@ func TestSearchRefusesOrders(t *testing.T) {
 			s.Sort = set(SortStamps)
 			refused(t, errorOf(v.CountCards(f.a.Shop, s, true)), ValidationFailed)
 		}
-		refused(t, errorOf(v.SearchCards(f.a.Shop, CardSearch{Sort: set(SortBalance)}, PageQuery{Cursor: set(v.cursor(listCards, f.a.Shop, 0, 1))})), ValidationFailed)
+		q := PageQuery{Cursor: set(v.cursor(listCards, f.a.Shop, 0, 1))}
+		refused(t, errorOf(v.SearchCards(f.a.Shop, CardSearch{Sort: set(SortBalance)}, q)), ValidationFailed)
 	})
 }

@@ -204,10 +204,7 @@ func (f *fixture) sql(sql string, args ...any) (n int64) {
 
 // number returns the integer that a query selects.
 func (f *fixture) number(sql string, args ...any) (n int64) {
-	f.view(func(v *View) (err error) {
-		n, err = v.conn.Number(sql, args...)
-		return err
-	})
+	f.reads(func(v *View) { n = check(v.conn.Number(sql, args...)) })
 	return n
 }
 

@@ -43,8 +43,8 @@ func TestMigratedEqualsFresh(t *testing.T) {
 	}
 }
 
-// TestMigrationTo12 checks that the accounts of operators, and those with a second factor, count as proved after a migration to
-// version 12 and others do not, and that each member of staff works at the same location as before.
+// TestMigrationTo12 checks that the accounts of operators, and those with a second factor, count as proved after a
+// migration to version 12 and others do not, and that each member of staff works at the same location as before.
 func TestMigrationTo12(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)

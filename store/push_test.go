@@ -40,10 +40,7 @@ func (f *fixture) subscribeTo(token, endpoint string) {
 
 // pushes returns the queue.
 func (f *fixture) pushes() (list []Push) {
-	f.view(func(v *View) (err error) {
-		list, err = v.Pushes(100)
-		return err
-	})
+	f.reads(func(v *View) { list = check(v.Pushes(100)) })
 	return list
 }
 
