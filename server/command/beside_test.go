@@ -442,13 +442,13 @@ func TestProgramUpdate(t *testing.T) {
 }
 
 // TestAttackTerminal checks that escape sequences, line breaks and characters that change the
-// direction of text in a name are shown as escapes, in tables and in JSON.
+// direction of text in a name are shown as escapes, in tables and in JSON, which decodes to the name.
 func TestAttackTerminal(t *testing.T) {
 	f, s := startServer(t)
 	s.Stop()
 	// The file is changed directly, since the rules of fields may refuse some of these names.
-	const evil = "Ada\x1b]0;owned\x07\x1b[2J\r\u009b31m\t\u202etxt.exe\u2066\nroot\x7f\u2028."
-	const shown = `Ada\x1b]0;owned\a\x1b[2J\r\u009b31m\t\u202etxt.exe\u2066\nroot\x7f\u2028.`
+	const evil = "Adà\x1b]0;owned\x07\x1b[2J\r\u009b31m\t\u202etxt.exe\u2066\nroot\x7f\u2028."
+	const shown = `Adà\x1b]0;owned\a\x1b[2J\r\u009b31m\t\u202etxt.exe\u2066\nroot\x7f\u2028.`
 	for _, column := range strings.Fields(`
 		shops.name shops.timezone locations.name locations.city devices.name devices.prefix keys.name keys.prefix programs.name
 		audit.actor_name
@@ -461,10 +461,14 @@ func TestAttackTerminal(t *testing.T) {
 		"program update " + s.ProgramIDs["standard"] + " --min-spend-cents none",
 	} {
 		f.prints(line, shown)
-		f.prints(line+" --json", `Ada\u001b]0;owned`, `\u009b31m`, `\u202e`)
+		f.prints(line+" --json", `Adà\u001b]0;owned`, `\u009b31m`, `\u202e`)
 		if out := f.run(line) + f.run(line+" --json"); strings.ContainsFunc(strings.ReplaceAll(out, "\n", ""), escaped) {
 			t.Errorf("%s printed %q", line, out)
 		}
+	}
+	var back struct{ Data []store.Location }
+	if f.json(&back, "location list"); back.Data[0].Name != evil {
+		t.Errorf("the JSON decodes to %q", back.Data[0].Name)
 	}
 }
 

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -36,22 +34,4 @@ func TestRefusedTexts(t *testing.T) {
 	f.prints("key revoke-all --yes", "0 keys revoked")
 	f.run("key create --name One")
 	f.prints("key revoke-all --yes", "1 key revoked")
-}
-
-// TestJSONOnATerminal checks that JSON has no character that a terminal obeys, and decodes to what it was.
-func TestJSONOnATerminal(t *testing.T) {
-	var out bytes.Buffer
-	Out = &out
-	type named struct {
-		Name string `json:"name"`
-	}
-	in := named{"Caffè \x1b[31m \u009b31m \u202e\u200f \u0085\u2028\x7f"}
-	noError(t, (File{JSON: true}).show(&in, nil))
-	if strings.ContainsFunc(strings.TrimSpace(out.String()), escaped) || !strings.Contains(out.String(), "Caffè") {
-		t.Errorf("%q", out.String())
-	}
-	var back named
-	if err := json.Unmarshal(out.Bytes(), &back); err != nil || back != in {
-		t.Errorf("%q, %v", back, err)
-	}
 }
