@@ -171,8 +171,7 @@ func before(t *testing.T, s *servertest.Server, answer func(http.ResponseWriter,
 func TestTillNoDecoder(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	_, link := issue(s, fields{"holder_name": "Ada Lovelace"})
-	code, _ := s.Codes(link)
+	_, code := newCard(s, fields{"holder_name": "Ada Lovelace"})
 	var missing atomic.Value // the beginning and the end of a name
 	missing.Store([2]string{"/till/assets/worker.", ".js"})
 	front := before(t, s, func(w http.ResponseWriter, r *http.Request) bool {

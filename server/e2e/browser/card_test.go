@@ -24,6 +24,14 @@ func issue(s *servertest.Server, body fields) (id, link string) {
 	return issueOf(s, s.ProgramIDs["standard"], body)
 }
 
+// newCard issues a stamp card and returns its id and the content of its QR code.
+func newCard(s *servertest.Server, body fields) (id, code string) {
+	s.T.Helper()
+	id, link := issue(s, body)
+	code, _ = s.Codes(link)
+	return id, code
+}
+
 // issueOf issues a card of a program.
 func issueOf(s *servertest.Server, program string, body fields) (id, link string) {
 	s.T.Helper()

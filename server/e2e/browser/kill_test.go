@@ -192,8 +192,7 @@ func TestTillKilled(t *testing.T) {
 // server again.
 func TestTillKilledRedeeming(t *testing.T) {
 	s := start(t)
-	card, _ := issue(s, nil)
-	code, _ := codesOf(s, card)
+	card, code := newCard(s, nil)
 	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
 	p := openTill(t, s, View{})
 	for i, step := range []string{"step 3: answer", "step 2: request"} {

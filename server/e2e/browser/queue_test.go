@@ -12,7 +12,6 @@ import (
 	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 	"punchcard/server/servertest/require"
-	"punchcard/store"
 	"punchcard/store/backup"
 )
 
@@ -59,14 +58,8 @@ func posts(s *servertest.Server) (statuses []int) {
 // since wrong PINs lock the location, and that it then waits for a right one.
 func TestTillSendsNoWrongPINAgain(t *testing.T) {
 	s := start(t)
-	card, _ := issue(s, nil)
-	code, _ := codesOf(s, card)
-	pin := store.HashStaffPIN(store.Some("4711"))
-	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
-		_, err := tx.SetStaffPIN(s.Shop(), s.LocationIDs[0], pin)
-		return err
-	})
-	s.Patch("/locations/"+s.LocationIDs[0], fields{"require_staff_pin": true}).Want(200)
+	card, code := newCard(s, nil)
+	demandPIN(s, "4711")
 	p := openTill(t, s, View{})
 	p.queueStamp(s, code)
 	p.Wait("PIN of this location")
@@ -94,8 +87,7 @@ func TestTillSendsNoWrongPINAgain(t *testing.T) {
 // the connection.
 func TestTillEndedSession(t *testing.T) {
 	s := start(t)
-	card, _ := issue(s, fields{"holder_name": "Ada Lovelace"})
-	code, _ := codesOf(s, card)
+	card, code := newCard(s, fields{"holder_name": "Ada Lovelace"})
 	member := s.Control("POST", "/staff", fields{"name": "Bruno", "pin": "4321"}).Str("id")
 	p := openTill(t, s, View{})
 	p.Press("Search for a card")
@@ -127,8 +119,7 @@ func TestTillEndedSession(t *testing.T) {
 // for the first shop, and sends it when it is a till of the first one again.
 func TestTillOfAnotherShop(t *testing.T) {
 	s := start(t)
-	card, _ := issue(s, nil)
-	code, _ := codesOf(s, card)
+	card, code := newCard(s, nil)
 	other := s.Control("POST", "/shops", fields{}).Str("till_token")
 	p := openTill(t, s, View{})
 	p.queueStamp(s, code)
@@ -153,8 +144,7 @@ func TestTillOfAnotherShop(t *testing.T) {
 // a stamp as long as its page is open.
 func TestTillStoresNothing(t *testing.T) {
 	s := start(t)
-	card, _ := issue(s, nil)
-	code, _ := codesOf(s, card)
+	card, code := newCard(s, nil)
 	p := openTill(t, s, View{}, `for (const name of ['put', 'delete']) `+
 		`IDBObjectStore.prototype[name] = () => { throw new DOMException('full', 'QuotaExceededError') }`)
 	p.scan(code)
@@ -183,8 +173,7 @@ func TestTillOpenDuringRestore(t *testing.T) {
 	at = strings.TrimPrefix(s.Origin, "http://")
 	var codes []string
 	for _, name := range []string{"Ada", "Bea"} {
-		card, _ := issue(s, fields{"holder_name": name})
-		code, _ := codesOf(s, card)
+		_, code := newCard(s, fields{"holder_name": name})
 		codes = append(codes, code)
 	}
 	require.Must(backup.Create(t.Context(), file, copied, backup.Options{Quick: true}))

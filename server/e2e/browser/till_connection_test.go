@@ -15,7 +15,6 @@ import (
 	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 	"punchcard/server/servertest/require"
-	"punchcard/store"
 )
 
 // How long the page waits, in milliseconds: see server/tillpage/assets/api.js.
@@ -76,8 +75,7 @@ func TestTillHangingServer(t *testing.T) {
 	s := start(t)
 	var codes, cards []string
 	for _, name := range []string{"Ada Lovelace", "Grace Hopper"} {
-		card, link := issue(s, fields{"holder_name": name})
-		code, _ := s.Codes(link)
+		card, code := newCard(s, fields{"holder_name": name})
 		codes, cards = append(codes, code), append(cards, card)
 	}
 	p, f := openHanging(t, s, View{})
@@ -112,8 +110,7 @@ func TestTillHangingServer(t *testing.T) {
 func TestTillLateAnswers(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	card, link := issue(s, fields{"holder_name": "Ada Lovelace"})
-	code, _ := s.Codes(link)
+	card, code := newCard(s, fields{"holder_name": "Ada Lovelace"})
 	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", fields{"count": 5}).Want(201)
 	p, f := openHanging(t, s, View{})
 	late := func(button, before, after string) {
@@ -147,8 +144,7 @@ func TestTillLateAnswers(t *testing.T) {
 func TestTillRedeemsNothingLater(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	card, link := issue(s, fields{"holder_name": "Ada Lovelace"})
-	code, _ := s.Codes(link)
+	card, code := newCard(s, fields{"holder_name": "Ada Lovelace"})
 	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
 	p, f := openHanging(t, s, View{})
 	p.scan(code)
@@ -187,24 +183,16 @@ func TestTillSaysWhatWasRefused(t *testing.T) {
 	p := openTill(t, s, View{})
 	var cards []string
 	for range 3 {
-		card, link := issue(s, fields{"holder_name": "Ada Lovelace"})
+		card, code := newCard(s, fields{"holder_name": "Ada Lovelace"})
 		cards = append(cards, card)
-		code, _ := s.Codes(link)
 		p.queueStamp(s, code)
 		p.Wait("The stamp is kept on this device")
 	}
 	s.Control("DELETE", "/faults", nil)
 	p.ExpectProblems() // 503
 	s.Control("POST", "/cards/"+cards[1]+"/lock", nil)
-	pin := store.HashStaffPIN(store.Some("4321"))
-	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
-		if _, err := tx.CreateStaff(s.Shop(), store.StaffPatch{Name: store.Given("Bruno")}, pin); err != nil {
-			return err
-		}
-		_, err := tx.SetStaffPIN(s.Shop(), s.LocationIDs[0], pin)
-		return err
-	})
-	s.Patch("/locations/"+s.LocationIDs[0], fields{"require_staff_pin": true}).Want(200)
+	s.Control("POST", "/staff", fields{"name": "Bruno", "pin": "4321"})
+	demandPIN(s, "4711")
 	p.must(nil, p.tab.eval(nil, sendNow))
 	p.Wait("3 entries wait until somebody signs in.")
 	p.CheckNow()

@@ -16,8 +16,7 @@ import (
 func TestTillTappedTwice(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	card, link := issue(s, fields{"holder_name": "Ada Lovelace"})
-	code, _ := s.Codes(link)
+	card, code := newCard(s, fields{"holder_name": "Ada Lovelace"})
 	p := openTill(t, s, View{Width: 390})
 	p.scan(code)
 	at := p.press("Give 1 stamp", buttons)
@@ -73,8 +72,7 @@ func TestTillSavedTwice(t *testing.T) {
 func TestTillScannedEarly(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	ada, link := issue(s, fields{"holder_name": "Ada Lovelace"})
-	first, _ := s.Codes(link)
+	ada, first := newCard(s, fields{"holder_name": "Ada Lovelace"})
 	grace, link := issueOf(s, s.ProgramIDs["prepaid"], fields{"holder_name": "Grace Hopper"})
 	second, _ := s.Codes(link)
 	p := openTill(t, s, View{})
@@ -108,8 +106,7 @@ func TestTillScannedEarly(t *testing.T) {
 func TestTillSlowServer(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	card, link := issue(s, fields{"holder_name": "Ada Lovelace"})
-	code, _ := s.Codes(link)
+	card, code := newCard(s, fields{"holder_name": "Ada Lovelace"})
 	var slow atomic.Bool
 	end := make(chan struct{})
 	front := before(t, s, func(_ http.ResponseWriter, r *http.Request) bool {

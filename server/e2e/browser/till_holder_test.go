@@ -27,6 +27,7 @@ func TestTillHolderAskedAgain(t *testing.T) {
 	f.requests.Store(false)
 	p.Press("Ask again") // no timer passes: nothing else finds that the server is back
 	p.Wait("Enter a phone number as it is dialled here")
+	p.CheckNow()
 	if got := p.Value("Name of the customer"); got != "Grace Hopper" {
 		t.Errorf("the name is %q", got)
 	}
@@ -43,11 +44,17 @@ func TestTillHolderAskedAgain(t *testing.T) {
 }
 
 // TestTillHolderOnce checks that a card offers to enter the customer no more once it has one: also a phone number alone,
-// which no till sees, and one from another till.
+// which no till sees, and one from another till. A card that was found by the code of an earlier one does not offer it.
 func TestTillHolderOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := openTill(t, s, View{Width: 390})
+	s.Till(s.TillToken).Post("/cards/"+s.Issue(s.ProgramIDs["standard"], nil)+"/codes", fields{"code": "1001"}).Want(201)
+	p.scan("1001")
+	p.Wait("Found by the code of an earlier card", "0 of 10 stamps")
+	if strings.Contains(p.Text(), "Enter the customer") {
+		t.Error("the code of an earlier card is enough to enter the customer")
+	}
 	enter := func(meanwhile func(card string), texts ...string) {
 		t.Helper()
 		card := s.Issue(s.ProgramIDs["standard"], nil)

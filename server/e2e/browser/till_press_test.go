@@ -15,8 +15,7 @@ import (
 func TestTillPressedWhileDrawn(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	card, link := issue(s, nil)
-	code, _ := s.Codes(link)
+	card, code := newCard(s, nil)
 	p := openTill(t, s, View{})
 	p.queueStamp(s, code)
 	p.kept(s)
@@ -41,8 +40,7 @@ func TestTillPressedWhileDrawn(t *testing.T) {
 func TestTillUndoneAtOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	card, link := issue(s, nil)
-	code, _ := s.Codes(link)
+	card, code := newCard(s, nil)
 	var slow atomic.Bool
 	answered := make(chan struct{})
 	front := before(t, s, func(_ http.ResponseWriter, r *http.Request) bool {

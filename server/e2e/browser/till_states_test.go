@@ -10,7 +10,6 @@ import (
 	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 	"punchcard/server/web"
-	"punchcard/store"
 )
 
 // A tillWalk goes through the states of the till page in a language.
@@ -28,11 +27,7 @@ func startWalk(t *testing.T, v View) *tillWalk {
 	t.Helper()
 	s := start(t)
 	w := &tillWalk{s: s, print: web.PrinterFor(v.Language), codes: map[string]string{}}
-	pin := store.HashStaffPIN(store.Some("4321"))
-	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
-		_, err := tx.CreateStaff(s.Shop(), store.StaffPatch{Name: store.Given("Bruno")}, pin)
-		return err
-	})
+	s.Control("POST", "/staff", fields{"name": "Bruno", "pin": "4321"})
 	till := s.Till(s.TillToken)
 	for _, c := range []struct {
 		name, program, action string
@@ -86,6 +81,9 @@ func (w *tillWalk) next() {
 func (w *tillWalk) walk() {
 	w.t.Helper()
 	w.at("till-find")
+	if cut := eval[int](w.Page, `() => { const e = document.querySelector('.chip [dir=auto]'); return e.scrollWidth - e.clientWidth }`); cut > 0 {
+		w.t.Errorf("%d pixels of the button to sign in are cut", cut)
+	}
 	w.press("Scan with the camera")
 	w.say("This device has no camera. Type the code, or use a scanner.")
 	w.at("till-no-camera")

@@ -174,10 +174,9 @@ func TestTillPrizesDue(t *testing.T) {
 	p.Press("Redeem")
 	p.Wait("Free coffee was redeemed.", "and 2 full cards before this one", "Redeem 1 of 2: Free coffee")
 	largest("Next card") // a second tap must not redeem again
-	card, _ = issue(s, nil)
+	card, code = newCard(s, nil)
 	till.Post("/cards/"+card+"/stamps", fields{"count": 10}).Want(201)
 	till.Post("/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
-	code, _ = codesOf(s, card)
 	p.scan(code)
 	p.Wait("6 of 10 stamps")
 	largest("Redeem a prize (3)")
@@ -187,18 +186,31 @@ func TestTillPrizesDue(t *testing.T) {
 }
 
 // TestTillIssues issues a card, shows its QR code and its short code, and goes on with the new card, on a
-// device that takes no ids in writes.
+// device that takes no ids in writes. The short code is in one line, and larger than any other text of its
+// dialog. Then it loses the answer of an issue: asked again, the page goes on with the card that was issued.
 func TestTillIssues(t *testing.T) {
 	s := start(t)
 	s.TillToken = s.Control("POST", "/devices", fields{"location_id": s.LocationIDs[0], "accept_card_ids": false}).Str("token")
-	p := openTill(t, s, View{Width: 390})
-	p.Press("Issue a new card")
-	p.Press("Coffee card")
-	p.Fill("Name of the customer", "Grace Hopper")
-	p.Press("Issue the card")
+	p := openTill(t, s, View{Width: 360})
+	issueTo := func(name string) {
+		t.Helper()
+		p.Press("Issue a new card")
+		p.Press("Coffee card")
+		p.Fill("Name of the customer", name)
+		p.Press("Issue the card")
+	}
+	issueTo("Grace Hopper")
 	p.Wait("Show this to the customer")
 	_, short := codesOf(s, s.Get("/cards?limit=1").Want(200).Str("data.0.id"))
 	p.Wait(web.GroupCode(short))
+	for _, problem := range eval[[]string](p, `() => {
+		const code = document.querySelector('dialog code'), size = e => parseFloat(getComputedStyle(e).fontSize)
+		const large = [...document.querySelectorAll('dialog *')].filter(e => e !== code && e.innerText && size(e) >= size(code))
+		return large.map(e => e.innerText + ' is as large as the code')
+			.concat([...code.getClientRects()].slice(1).map(() => 'the code is broken'))
+	}`) {
+		t.Error(problem)
+	}
 	p.Press("Done")
 	p.Wait("The card was issued.", "Grace Hopper", "0 of 10 stamps")
 	if got := s.Get("/cards?limit=1").Want(200).At("data.0.holder_name"); got != "Grace Hopper" {
@@ -208,8 +220,18 @@ func TestTillIssues(t *testing.T) {
 	p.Wait("1 stamp given.", "1 of 10 stamps")
 	p.Press("Undo")
 	p.Wait("Undone: 1 stamp.", "0 of 10 stamps")
-	p.Press("Next card")
-	p.Wait("Find the card")
+	p.next()
+	s.Control("POST", "/faults", fields{"method": "POST", "path": "/programs/*/cards", "status": 503, "when": "after"})
+	issueTo("Ada Lovelace")
+	p.Wait("it is not known whether this was done")
+	p.ExpectProblems() // 503
+	p.Press("Ask again")
+	p.Wait("Show this to the customer")
+	p.Press("Done")
+	p.Wait("Ada Lovelace", "0 of 10 stamps")
+	if n := len(s.Get("/cards").Want(200).IDs()); n != 2 {
+		t.Errorf("%d cards were issued", n)
+	}
 }
 
 // TestTillIssuesPrepaid issues a prepaid card with an email, a phone number and the money with which it begins.
@@ -263,65 +285,26 @@ func TestTillToday(t *testing.T) {
 	p.CheckNow()
 }
 
-// TestTillIssuesOnce loses the answer of an issue: asked again, the page shows the QR code of the card
-// that was issued, and then the card.
-func TestTillIssuesOnce(t *testing.T) {
-	s := start(t)
-	p := openTill(t, s, View{Width: 390})
-	s.Control("POST", "/faults", fields{"method": "POST", "path": "/programs/*/cards", "status": 503, "when": "after"})
-	p.Press("Issue a new card")
-	p.Press("Coffee card")
-	p.Fill("Name of the customer", "Grace Hopper")
-	p.Press("Issue the card")
-	p.Wait("it is not known whether this was done")
-	p.ExpectProblems() // 503
-	p.Press("Ask again")
-	p.Wait("Show this to the customer")
-	p.Press("Done")
-	p.Wait("Grace Hopper", "0 of 10 stamps")
-	if got := s.Get("/cards?limit=2").Want(200).At("data.1.holder_name"); got == "Grace Hopper" {
-		t.Error("two cards were issued")
-	}
-}
-
-// TestTillStaff signs a member of staff in where the location demands it, after a wrong PIN,
-// and searches for a card.
+// TestTillStaff signs a member of staff in where the location demands it for a stamp.
 func TestTillStaff(t *testing.T) {
 	s := start(t)
-	card, _ := issue(s, fields{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com"})
-	pin := store.HashStaffPIN(store.Some("4321"))
+	_, code := newCard(s, fields{"holder_name": "Ada Lovelace"})
+	s.Control("POST", "/staff", fields{"name": "Bruno", "pin": "4321"})
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
-		if _, err := tx.CreateStaff(s.Shop(), store.StaffPatch{Name: store.Given("Bruno")}, pin); err != nil {
-			return err
-		}
 		_, err := tx.UpdateLocationSettings(store.Access{Shop: s.Shop()}, s.LocationIDs[0], store.LocationSettingsPatch{
 			StaffDemand: store.StaffDemand{RequireStaff: store.Given(true)},
 		})
 		return err
 	})
 	p := openTill(t, s, View{Width: 390})
-	code, _ := codesOf(s, card)
 	p.scan(code)
 	p.Wait("Ada Lovelace")
 	p.Press("Give 1 stamp")
 	p.Wait("Who is at the till?")
 	p.Press("Bruno")
 	p.Wait("Continue")
-	p.scan("1111")
-	p.Wait("That was the wrong PIN.", "Continue")
-	p.ExpectProblems() // 401
 	p.scan("4321")
 	p.Wait("1 stamp given.", "1 of 10 stamps")
-	p.Press("Next card")
-	p.Press("Search for a card")
-	p.Fill("Name, email or phone number of the customer, at least three characters", "lovelace")
-	p.Press("Search")
-	p.Wait("Ada Lovelace", "Coffee card")
-	p.CheckNow()
-	p.Press("Ada Lovelace")
-	p.Wait("1 of 10 stamps")
-	p.Press("Give 1 stamp")
-	p.Wait("2 of 10 stamps")
 	p.Press("Next card")
 	p.Press("Last entries")
 	p.Wait("Bruno")
@@ -334,46 +317,4 @@ func (p *Page) waitForWorker() {
 		err = p.tab.eval(&kept, `async () => { await navigator.serviceWorker.ready; return !!(await caches.match('/till/')) }`)
 		return kept, err
 	})
-}
-
-// TestTillEntersHolder gives a printed card its customer, after a phone number that the server does not accept.
-func TestTillEntersHolder(t *testing.T) {
-	s := start(t)
-	card := s.Issue(s.ProgramIDs["standard"], nil)
-	_, short := codesOf(s, card)
-	for _, view := range []View{{Width: 390}, {Width: 1024, Dark: true}} {
-		p := openTill(t, s, view)
-		foreign := fmt.Sprint("100", view.Width)
-		s.Till(s.TillToken).Post("/cards/"+card+"/codes", fields{"code": foreign}).Want(201)
-		p.scan(foreign)
-		p.Wait("Found by the code of an earlier card", "0 of 10 stamps")
-		if strings.Contains(p.Text(), "Enter the customer") {
-			t.Error("the code of an earlier card is enough to enter the customer")
-		}
-		p.Press("Next card")
-		p.scan(short)
-		p.Wait("0 of 10 stamps")
-		p.Press("Enter the customer")
-		p.Fill("Name of the customer", "Grace Hopper")
-		p.Fill("Phone number", "12")
-		p.setOffline(true)
-		p.Press("Save")
-		p.Wait("The server does not answer.")
-		p.setOffline(false)
-		p.Wait("Connected")
-		p.Press("Ask again")
-		p.Wait("Enter a phone number as it is dialled here")
-		p.CheckNow()
-		p.Fill("Phone number", "+39 06 1234 5678")
-		p.Press("Save")
-		p.Wait("The customer was saved.", "Grace Hopper")
-		if strings.Contains(p.Text(), "Enter the customer") {
-			t.Error("the page asks again for the customer")
-		}
-		p.waitForActions()
-		p.CheckNow()
-		p.ExpectProblems() // 400
-		card = s.Issue(s.ProgramIDs["standard"], nil)
-		_, short = codesOf(s, card)
-	}
 }
