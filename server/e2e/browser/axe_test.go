@@ -24,7 +24,7 @@ var axe = sync.OnceValues(func() (string, error) {
 func checkAxe(p *Page) (problems []string) {
 	p.t.Helper()
 	source := require.Must(axe())
-	p.must(nil, p.tab.eval(nil, `source => { if (!window.axe) (0, eval)(source) }`, source))
+	p.run(`source => { if (!window.axe) (0, eval)(source) }`, source)
 	for _, v := range eval[[]struct {
 		ID, Help string
 		Nodes    []string

@@ -247,11 +247,8 @@ func TestTillPhoto(t *testing.T) {
 		p.Press("Next card")
 		p.Wait("Take a photo of the code")
 	}
-	p.scan(code)
-	p.Wait("Ada Lovelace")
+	p.show(code, "Ada Lovelace")
 	p.Press("Give 1 stamp")
 	p.Wait("1 stamp given.")
-	if got := stamps(s, card); got != "1" {
-		t.Errorf("the card has %s stamps", got)
-	}
+	wantStamps(s, card, 1)
 }

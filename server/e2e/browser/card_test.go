@@ -115,7 +115,7 @@ func TestCardLive(t *testing.T) {
 	p := Open(t, s.CardPage(link), View{Width: 360})
 	p.Wait("0 of 10 stamps")
 	before := p.visited()
-	s.Till(s.TillToken).Post("/cards/"+id+"/stamps", fields{"count": 3}).Want(201)
+	addStamps(s, id, 3)
 	p.Wait("3 of 10 stamps", "History")
 	if p.visited() != before {
 		t.Error("the page was loaded again")
@@ -136,7 +136,7 @@ func TestCardOffline(t *testing.T) {
 	id, link := issue(s, fields{"holder_name": "Ada Lovelace"})
 	page := s.CardPage(link)
 	p := Open(t, page, View{Width: 360})
-	s.Till(s.TillToken).Post("/cards/"+id+"/stamps", fields{"count": 4}).Want(201)
+	addStamps(s, id, 4)
 	p.Wait("4 of 10 stamps")
 	p.wait("the copy", func() (kept bool, err error) {
 		err = p.tab.eval(&kept, `async () => await caches.has(location.pathname) && `+

@@ -61,6 +61,12 @@ func (d *demo) make(as, path string, body fields) *servertest.Reply {
 	return r
 }
 
+// write makes a change that no API makes.
+func (d *demo) write(do func(*store.Tx) error) {
+	d.T.Helper()
+	servertest.Write(d.T, d.App.Store, do)
+}
+
 func (d *demo) addPrograms() {
 	d.T.Helper()
 	for kind, id := range d.ProgramIDs {
@@ -207,25 +213,13 @@ func (d *demo) addTills() {
 	d.SQL("UPDATE devices SET revoked_at=? WHERE id=?", int64(d.App.Store.Now()), d.Row(store.KindDevice, d.ids["till"]))
 	d.ids["till"] = d.Control("POST", "/devices", fields{"location_id": d.ids["location"], "name": d.name("Kitchen")}).Str("id")
 	d.Patch("/locations/"+d.ids["location"], fields{"name": d.name("Centrale")}).Want(200)
-	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
-		for _, name := range []string{"Ada", "Grace"} {
-			m, err := tx.CreateStaff(
-				d.Row(store.KindShop, d.ShopID),
-				store.StaffPatch{Name: store.Given(d.name(name)), LocationIDs: store.Given([]string{d.ids["location"]})},
-				store.HashStaffPIN(store.Some("2468")),
-			)
-			if err != nil {
-				return err
-			}
-			d.ids["staff"] = m.ID
+	for _, name := range []string{"Alan", "Ada", "Grace"} {
+		r := d.Control("POST", "/staff", fields{"name": d.name(name), "pin": "2468", "location_ids": []string{d.ids["location"]}})
+		d.ids["staff"] = r.Str("id")
+		if name == "Alan" {
+			d.Control("POST", "/staff/"+d.ids["staff"]+"/disable", nil)
 		}
-		m, err := tx.CreateStaff(d.Row(store.KindShop, d.ShopID), store.StaffPatch{Name: store.Given(d.name("Alan"))},
-			store.HashStaffPIN(store.Some("2468")))
-		if err == nil {
-			_, err = tx.SetStaffDisabled(d.Row(store.KindShop, d.ShopID), m.ID, true)
-		}
-		return err
-	})
+	}
 }
 
 // addStates puts cards and locations into their other states.
@@ -235,8 +229,8 @@ func (d *demo) addStates() {
 	d.Control("POST", "/cards/"+d.ids["card locked"]+"/lock", nil)
 	d.Control("POST", "/cards/"+d.ids["card archived"]+"/archive", nil)
 	d.Control("POST", "/cards/"+d.ids["card erased"]+"/delete", nil)
-	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
-		run, err := tx.StartCardRun(d.Row(store.KindShop, d.ShopID), store.RunFields{
+	d.write(func(tx *store.Tx) error {
+		run, err := tx.StartCardRun(d.Shop(), store.RunFields{
 			Action: store.Given("lock"), CardIDs: store.Given([]string{d.ids["card locked"], d.ids["card archived"]}),
 		}, store.Total{})
 		d.ids["run"] = run.ID
@@ -258,7 +252,7 @@ func (d *demo) addStates() {
 
 // addImports adds a file that waits to be imported, and an import that has ended.
 func (d *demo) addImports() {
-	shop := d.Row(store.KindShop, d.ShopID)
+	shop := d.Shop()
 	var cards store.ImportParts[store.StoredRow]
 	row := store.ImportRow{Stamps: store.Given[int64](3)}
 	row.HolderName = store.Given(d.name("Imma Portata"))
@@ -266,14 +260,14 @@ func (d *demo) addImports() {
 	o := store.ImportOptions{ProgramID: store.Given(d.ids["program standard"]), AllowUnkeyed: store.Given(true)}
 	counts := store.ImportRun{Rows: 2, Skipped: 1}
 	note := store.ImportNote{Line: 3, Detail: store.Detail{Field: "phone", Code: "invalid_format", Message: "must not be negative"}}
-	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
+	d.write(func(tx *store.Tx) error {
 		file := store.ImportFile{Name: store.Some(d.name("members.csv"))}
 		run, err := tx.StartImport(shop, "", file, o, &cards, counts, []store.ImportNote{note})
 		d.ids["import done"] = run.ID
 		return err
 	})
 	for more := true; more; {
-		servertest.Write(d.T, d.App.Store, func(tx *store.Tx) (err error) {
+		d.write(func(tx *store.Tx) (err error) {
 			more, err = tx.ContinueImports()
 			return err
 		})
@@ -281,7 +275,7 @@ func (d *demo) addImports() {
 	var rows store.ImportParts[store.RawRow]
 	rows.Add(store.RawRow{Line: 2, Cells: []string{d.name("Ada Byron"), "ada@example.org", "7", "4006381333931"}})
 	rows.Add(store.RawRow{Line: 3, Cells: []string{d.name("Bart"), "nobody", "99"}})
-	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
+	d.write(func(tx *store.Tx) error {
 		file := store.ImportFile{Name: store.Some(d.name("customers.csv")), Columns: []string{"Name", "Email", "Stamps", "Barcode"}}
 		run, err := tx.UploadImport(shop, file, &rows, 2)
 		d.ids["import"] = run.ID
@@ -296,10 +290,10 @@ func (d *demo) addPeople() {
 	strict := d.Control("POST", "/shops", fields{"name": d.name("Pizzeria da Gino")}).Str("shop_id")
 	d.shops["strict"] = d.Row(store.KindShop, strict)
 	d.SQL("UPDATE shops SET require_totp=1 WHERE id=?", d.shops["strict"])
-	d.SQL("UPDATE shops SET name=? WHERE id=?", d.name("Caffè Centrale"), d.Row(store.KindShop, d.ShopID))
+	d.SQL("UPDATE shops SET name=? WHERE id=?", d.name("Caffè Centrale"), d.Shop())
 	d.SQL("UPDATE users SET totp_secret=zeroblob(20) WHERE email=?", seed.ManagerEmail)
-	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
-		shop := d.Row(store.KindShop, d.ShopID)
+	d.write(func(tx *store.Tx) error {
+		shop := d.Shop()
 		user := func(name string, shop int64, role string) (int64, error) {
 			key, err := tx.AddUser(store.NewUser{Email: strings.ToLower(name) + "@demo.test", Name: d.name(name), Language: "en"})
 			if err == nil && role != "" {
@@ -326,7 +320,7 @@ func (d *demo) addPeople() {
 	})
 	servertest.Write(d.T, d.Beside(), func(tx *store.Tx) error { // as a server without mail, which shows the links
 		invite := func(name, email string) error {
-			l, err := tx.Invite(d.Row(store.KindShop, d.ShopID), email, store.RoleManager)
+			l, err := tx.Invite(d.Shop(), email, store.RoleManager)
 			d.ids[name], d.ids[name+" link"] = l.ID, l.Token
 			return err
 		}
@@ -350,8 +344,8 @@ func (d *demo) addPeople() {
 // addForms lets customers make cards of some programs.
 func (d *demo) addForms() {
 	d.T.Helper()
-	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
-		shop := d.Row(store.KindShop, d.ShopID)
+	d.write(func(tx *store.Tx) error {
+		shop := d.Shop()
 		for as, f := range map[string]struct{ program, slug, consent string }{
 			"slug": {
 				"program standard", "coffee-card",
@@ -381,8 +375,8 @@ func (d *demo) addForms() {
 // openForm lets customers make cards of a program at an address.
 func (d *demo) openForm(program, slug string) {
 	d.T.Helper()
-	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
-		_, err := tx.UpdateEnrolment(d.Row(store.KindShop, d.ShopID), program, store.EnrolmentFields{
+	d.write(func(tx *store.Tx) error {
+		_, err := tx.UpdateEnrolment(d.Shop(), program, store.EnrolmentFields{
 			Enabled:  store.Given(true),
 			Slug:     store.Given(slug),
 			MaxCards: store.Given[int64](500),
@@ -412,7 +406,7 @@ func (d *demo) signIn(as string) *http.Cookie {
 		return signIn(d.Server, as)
 	}
 	var token string
-	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) (err error) {
+	d.write(func(tx *store.Tx) (err error) {
 		_, token, err = tx.BeginSession(n)
 		return err
 	})

@@ -101,6 +101,7 @@ func TestPosters(t *testing.T) {
 		}
 		d.openForm(programs[slug], slug)
 	}
+	p := Open(t, d.Origin+"/dashboard", View{Cookie: d.signIn("viewer")})
 	paper := map[string]string{
 		"a4":   `59\d\S* x 84\d\S*`,
 		"a6":   `29\d\S* x 4(19|20)\S*`,
@@ -120,7 +121,7 @@ func TestPosters(t *testing.T) {
 			}
 			for size, page := range paper {
 				name := slug + ", " + size + ", " + lang
-				p := Open(t, d.Origin+"/dashboard/program/"+program+"/poster?size="+size, View{Cookie: d.signIn("viewer"), Width: 1280})
+				p.must(nil, p.navigate(d.Origin+"/dashboard/program/"+program+"/poster?size="+size))
 				for _, font := range posterFonts {
 					if wrong := p.posterFaults(font); len(wrong) > 0 {
 						t.Errorf("%s in %s: %s", name, font, strings.Join(wrong, "; "))

@@ -193,13 +193,12 @@ func TestTillKilled(t *testing.T) {
 func TestTillKilledRedeeming(t *testing.T) {
 	s := start(t)
 	card, code := newCard(s, nil)
-	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
+	addStamps(s, card, 6)
 	p := openTill(t, s, View{})
 	for i, step := range []string{"step 3: answer", "step 2: request"} {
 		p = p.killed(s.Origin+"/till/", stopBefore(3-i))
 		p.Wait("Find the card")
-		p.scan(code)
-		p.Wait("6 of 10 stamps")
+		p.show(code, "6 of 10 stamps")
 		p.pressSoon("Redeem: Croissant")
 		if at := p.step(p.shows("was redeemed")); at != step {
 			t.Fatalf("the page stopped at %q", at)

@@ -118,7 +118,7 @@ func TestCardNotices(t *testing.T) {
 	p.Press("Tell me when something changes")
 	p.Press("Correct my data")
 	p.Fill("What is wrong, and what is right?", "My name is Élise")
-	s.Till(s.TillToken).Post("/cards/"+id+"/stamps", fields{"count": 2}).Want(201)
+	addStamps(s, id, 2)
 	p.Wait("2 of 10 stamps", "With every change") // the newer state leaves open what is open
 	var typed string
 	b.must(nil, b.eval(&typed, `() => document.getElementById("f-correction").value`))
@@ -130,7 +130,7 @@ func TestCardNotices(t *testing.T) {
 	p.Wait("This browser tells you about every change of the card.")
 	p.CheckNow()
 	s.Control("POST", "/settle", fields{})
-	s.Till(s.TillToken).Post("/cards/"+id+"/stamps", fields{"count": 1}).Want(201)
+	addStamps(s, id, 1)
 	p.Wait("3 of 10 stamps", "This browser tells you about every change of the card.")
 	payload := servertest.Await(t, phone.Notices, "the notice")
 	t.Logf("%s", payload)
@@ -144,7 +144,7 @@ func TestCardNotices(t *testing.T) {
 	}
 	p.Press("End the notices")
 	p.Wait("Tell me when something changes")
-	s.Till(s.TillToken).Post("/cards/"+id+"/stamps", fields{"count": 1}).Want(201)
+	addStamps(s, id, 1)
 	s.Control("POST", "/settle", fields{})
 	p.Wait("4 of 10 stamps")
 	if len(phone.Notices) > 0 {

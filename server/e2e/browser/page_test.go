@@ -139,6 +139,12 @@ func eval[T any](p *Page, function string, arguments ...any) (out T) {
 	return out
 }
 
+// run calls a JavaScript function in the page that returns nothing of use.
+func (p *Page) run(function string, arguments ...any) {
+	p.t.Helper()
+	noError(p.t, p.tab.eval(nil, function, arguments...))
+}
+
 // Wait waits until the page shows each of the texts.
 func (p *Page) Wait(texts ...string) {
 	p.t.Helper()

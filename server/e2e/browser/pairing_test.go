@@ -7,6 +7,16 @@ import (
 	"testing"
 )
 
+// newTill makes a till on the page of tills, and waits for its pairing code and link.
+func (p *Page) newTill(location, name string) {
+	p.t.Helper()
+	p.Follow("New till")
+	p.Choose("Location", location)
+	p.Fill("Name", name)
+	p.Press("Pair a phone or tablet")
+	p.Wait("The code and the link are shown only now.")
+}
+
 // TestPairing pairs a phone by the link that the dashboard shows, and a tablet by the code.
 func TestPairing(t *testing.T) {
 	t.Parallel()
@@ -15,11 +25,7 @@ func TestPairing(t *testing.T) {
 		t.Helper()
 		v.Cookie = signIn(s, "owner")
 		p := Open(t, s.Origin+"/dashboard/tills", v)
-		p.Follow("New till")
-		p.Choose("Location", "Centrale")
-		p.Fill("Name", name)
-		p.Press("Pair a phone or tablet")
-		p.Wait("The code and the link are shown only now.")
+		p.newTill("Centrale", name)
 		p.CheckNow()
 		return p.Text()
 	}

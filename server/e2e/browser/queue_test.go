@@ -22,8 +22,7 @@ const sendNow = `() => { dispatchEvent(new Event('online')) }`
 func (p *Page) queueStamp(s *servertest.Server, code string) {
 	p.t.Helper()
 	s.Control("POST", "/faults", fields{"method": "POST", "path": "/cards/*/stamps", "status": 503, "count": 100})
-	p.scan(code)
-	p.Wait("of 10 stamps")
+	p.show(code, "of 10 stamps")
 	p.Press("Give 1 stamp")
 }
 
@@ -71,7 +70,7 @@ func TestTillSendsNoWrongPINAgain(t *testing.T) {
 	}
 	send()
 	p.Wait("The PIN is wrong or missing. Sign in again.")
-	p.must(nil, p.tab.eval(nil, sendNow))
+	p.run(sendNow)
 	p.ExpectProblems() // 401
 	send()
 	p.Wait("PIN of this location")
@@ -147,8 +146,7 @@ func TestTillStoresNothing(t *testing.T) {
 	card, code := newCard(s, nil)
 	p := openTill(t, s, View{}, `for (const name of ['put', 'delete']) `+
 		`IDBObjectStore.prototype[name] = () => { throw new DOMException('full', 'QuotaExceededError') }`)
-	p.scan(code)
-	p.Wait("0 of 10 stamps")
+	p.show(code, "0 of 10 stamps")
 	p.Press("Give 1 stamp")
 	p.Wait("1 of 10 stamps")
 	p.queueStamp(s, code)
@@ -156,9 +154,7 @@ func TestTillStoresNothing(t *testing.T) {
 	p.Press("1 not sent")
 	p.Press("Send now")
 	p.Wait("Everything was sent.")
-	if got := stamps(s, card); got != "2" {
-		t.Errorf("the card has %s stamps", got)
-	}
+	wantStamps(s, card, 2)
 }
 
 // TestTillOpenDuringRestore restores a backup while the page is open and has a stamp that
@@ -178,19 +174,17 @@ func TestTillOpenDuringRestore(t *testing.T) {
 	}
 	require.Must(backup.Create(t.Context(), file, copied, backup.Options{Quick: true}))
 	p := openTill(t, s, View{})
-	p.scan(codes[0])
-	p.Wait("0 of 10 stamps")
+	p.show(codes[0], "0 of 10 stamps")
 	p.Press("Give 1 stamp")
 	p.Wait("1 of 10 stamps")
 	s.Stop()
-	p.scan(codes[1])
-	p.Wait("The server does not answer.")
+	p.show(codes[1], "The server does not answer.")
 	p.Press("Give 1 stamp")
 	p.Wait("1 not sent")
 	require.Must(backup.Restore(t.Context(), copied, file, s.App.Store.Now().Std(), backup.Options{Quick: true, Force: true}))
 	s = serve()
 	p.ExpectProblems() // requests without an answer
-	p.must(nil, p.tab.eval(nil, sendNow))
+	p.run(sendNow)
 	p.wait("the end of the queue", p.isSettled)
 	got := s.Values("SELECT concat(c.holder_name, ' ', t.stamps_delta) FROM transactions t JOIN cards c ON c.id=t.card_id ORDER BY t.id")
 	if !slices.Equal(got, []string{"Ada 1", "Bea 1"}) {

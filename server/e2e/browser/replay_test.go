@@ -166,11 +166,11 @@ func (b *built) shows(want ...string) {
 	}
 }
 
-// show shows a card, as after a scan of its QR code.
-func (p *Page) show(code, text string) {
+// show shows a card, as after a scan of its QR code, and waits until the page shows each of the texts.
+func (p *Page) show(code string, texts ...string) {
 	p.t.Helper()
 	p.scan(code)
-	p.Wait(text)
+	p.Wait(texts...)
 }
 
 // next goes on to the next card.

@@ -129,15 +129,21 @@ func (p *Page) firstKey(t *testing.T) {
 	}
 }
 
-// firstCard issues a card, whose link opens the page of its holder.
-func (p *Page) firstCard(t *testing.T) {
+// issueCard issues a card and returns its link.
+func (p *Page) issueCard() (link string) {
+	p.t.Helper()
 	p.goTo("Cards")
 	p.Follow("Issue a card")
 	p.Fill("Name", "Ada Lovelace")
 	p.Press("Issue the card")
 	p.Wait("Let the holder scan this code")
+	return regexp.MustCompile(`https?://\S+/i/\S+`).FindString(p.Text())
+}
+
+// firstCard issues a card, whose link opens the page of its holder.
+func (p *Page) firstCard(t *testing.T) {
+	link := p.issueCard()
 	p.CheckNow()
-	link := regexp.MustCompile(`https?://\S+/i/\S+`).FindString(p.Text())
 	p.Follow("Open the card")
 	p.Wait("Ada Lovelace", "Finch card")
 	holder := Open(t, link, View{Width: 360})
@@ -187,11 +193,7 @@ func TestInsecureForms(t *testing.T) {
 	}
 
 	p = openInsecure(t, s.Origin+"/dashboard/tills", session)
-	p.Follow("New till")
-	p.Choose("Location", "Centrale")
-	p.Fill("Name", "Phone")
-	p.Press("Pair a phone or tablet")
-	p.Wait("The code and the link are shown only now.")
+	p.newTill("Centrale", "Phone")
 	p = openInsecure(t, regexp.MustCompile(`http://\S+/till/pair/\S+`).FindString(p.Text()), nil)
 	p.Press("Pair this device")
 	p.Wait("Find the card")

@@ -91,8 +91,7 @@ func TestTillHangingServer(t *testing.T) {
 	p.CheckNow()
 	p.Press("Give 2 stamps") // no timer passes: the page answers at once
 	p.Wait("The stamp is kept on this device", "1 not sent")
-	p.scan(codes[1])
-	p.Wait("The server does not answer. A stamp is kept and sent later")
+	p.show(codes[1], "The server does not answer. A stamp is kept and sent later")
 	p.ExpectProblems()
 	f.requests.Store(false)
 	p.pass(pageWaits) // ends the question whether the server is back
@@ -111,12 +110,11 @@ func TestTillLateAnswers(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	card, code := newCard(s, fields{"holder_name": "Ada Lovelace"})
-	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", fields{"count": 5}).Want(201)
+	addStamps(s, card, 5)
 	p, f := openHanging(t, s, View{})
 	late := func(button, before, after string) {
 		t.Helper()
-		p.scan(code)
-		p.Wait("of 10 stamps")
+		p.show(code, "of 10 stamps")
 		f.answers.Store(true)
 		p.press(button, buttons)
 		<-f.kept
@@ -145,10 +143,9 @@ func TestTillRedeemsNothingLater(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	card, code := newCard(s, fields{"holder_name": "Ada Lovelace"})
-	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
+	addStamps(s, card, 6)
 	p, f := openHanging(t, s, View{})
-	p.scan(code)
-	p.Wait("6 of 10 stamps")
+	p.show(code, "6 of 10 stamps")
 	f.requests.Store(true)
 	p.press("Redeem: Croissant", buttons)
 	<-f.kept
@@ -193,7 +190,7 @@ func TestTillSaysWhatWasRefused(t *testing.T) {
 	s.Control("POST", "/cards/"+cards[1]+"/lock", nil)
 	s.Control("POST", "/staff", fields{"name": "Bruno", "pin": "4321"})
 	demandPIN(s, "4711")
-	p.must(nil, p.tab.eval(nil, sendNow))
+	p.run(sendNow)
 	p.Wait("3 entries wait until somebody signs in.")
 	p.CheckNow()
 	p.Press("Sign in and send")

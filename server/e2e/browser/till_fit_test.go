@@ -10,9 +10,8 @@ func TestTillLargeType(t *testing.T) {
 	s := start(t)
 	_, short := codesOf(s, s.Issue(s.ProgramIDs["standard"], nil))
 	p := openTill(t, s, View{Width: 360})
-	p.must(nil, p.tab.eval(nil, `() => { document.documentElement.style.fontSize = '200%' }`))
-	p.scan(short)
-	p.Wait("0 of 10 stamps")
+	p.run(`() => { document.documentElement.style.fontSize = '200%' }`)
+	p.show(short, "0 of 10 stamps")
 	for _, problem := range eval[[]string](p, `() => {
 		const lines = e => new Set([...e.getClientRects()].map(r => r.top)).size
 		const text = query => {

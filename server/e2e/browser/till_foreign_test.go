@@ -32,7 +32,7 @@ func TestTillConnectsEAN(t *testing.T) {
 	s := start(t)
 	s.Control("POST", "/staff", fields{"name": "Bruno", "pin": "4321"})
 	card, _ := issue(s, fields{"holder_name": "Ada Lovelace"})
-	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
+	addStamps(s, card, 6)
 	const code = "4006381333931"
 	p := openTill(t, s, View{Width: 390, Camera: filmOfBars(t, ean(code))})
 	p.Press("Scan with the camera")
@@ -67,7 +67,7 @@ func TestTillConnectsEAN(t *testing.T) {
 	p.Wait("Continue")
 	p.scan("4321")
 	p.Wait("Redeem Croissant?", "Ada Lovelace", "Ask for the name")
-	p.must(nil, p.tab.eval(nil, `() => addEventListener('keydown', e => window.prevented = e.defaultPrevented)`))
+	p.run(`() => addEventListener('keydown', e => window.prevented = e.defaultPrevented)`)
 	p.scan("7622210449283")
 	if !eval[bool](p, `() => window.prevented`) {
 		t.Error("the Enter of a keyboard scanner presses the button that has the focus")
@@ -123,8 +123,7 @@ func TestTillConnectsCode128(t *testing.T) {
 	_, short := codesOf(s, other)
 	connect := func(code, want string) {
 		t.Helper()
-		p.scan(code)
-		p.Wait("No card has this code.")
+		p.show(code, "No card has this code.")
 		p.Press("Connect with a card")
 		if want == "Another card has the code" {
 			till.Post("/cards/Club%200042/codes", fields{"code": code}).Want(201) // meanwhile, at another till

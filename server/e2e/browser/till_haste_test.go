@@ -23,14 +23,10 @@ func TestTillTappedTwice(t *testing.T) {
 	p.Wait("1 stamp given.", "1 of 10 stamps")
 	p.must(nil, p.click(at.X, at.Y))
 	p.Wait("Find the card", "1 stamp given.", "Undo")
-	if got := stamps(s, card); got != "1" {
-		t.Errorf("the card has %s stamps", got)
-	}
+	wantStamps(s, card, 1)
 	p.Press("Undo")
 	p.Wait("Undone: 1 stamp.")
-	if got := stamps(s, card); got != "0" {
-		t.Errorf("after it was taken back the card has %s stamps", got)
-	}
+	wantStamps(s, card, 0)
 }
 
 // waitForActions waits until the actions of the card take presses after the page was shielded from a second tap.
@@ -61,9 +57,7 @@ func TestTillSavedTwice(t *testing.T) {
 		p.must(nil, p.click(at.X+40, at.Y))
 		p.waitForActions()
 		p.Wait("Grace Hopper", "0 of 10 stamps", "Give 1 stamp")
-		if got := stamps(s, card); got != "0" {
-			t.Errorf("the card has %s stamps", got)
-		}
+		wantStamps(s, card, 0)
 	}
 }
 
@@ -76,17 +70,14 @@ func TestTillScannedEarly(t *testing.T) {
 	grace, link := issueOf(s, s.ProgramIDs["prepaid"], fields{"holder_name": "Grace Hopper"})
 	second, _ := s.Codes(link)
 	p := openTill(t, s, View{})
-	p.scan(first)
-	p.Wait("Ada Lovelace")
-	p.must(nil, p.tab.eval(nil, `code => {
+	p.show(first, "Ada Lovelace")
+	p.run(`code => {
 		const sent = fetch, scan = `+typeAtOnce+`
 		window.fetch = (...a) => { window.fetch = sent; scan(code); return sent(...a) } // while it is on its way
-	}`, second))
+	}`, second)
 	p.Press("Give 1 stamp")
 	p.Wait("Grace Hopper", "Top up")
-	if got := stamps(s, ada); got != "1" {
-		t.Errorf("the first card has %s stamps", got)
-	}
+	wantStamps(s, ada, 1)
 	p.Press("Top up")
 	p.Wait("Balance: €0.00")
 	p.Press("2")
@@ -125,12 +116,9 @@ func TestTillSlowServer(t *testing.T) {
 	slow.Store(true) // a page that waited for this answer would wait for ever
 	p.must(nil, p.navigate(front+"/till/"))
 	p.Wait("Find the card", "Demo till")
-	p.scan(code)
-	p.Wait("Ada Lovelace")
+	p.show(code, "Ada Lovelace")
 	close(end)
 	p.Press("Give 1 stamp")
 	p.Wait("1 stamp given.")
-	if got := stamps(s, card); got != "1" {
-		t.Errorf("the card has %s stamps", got)
-	}
+	wantStamps(s, card, 1)
 }

@@ -26,7 +26,7 @@ func TestTillPressedWhileDrawn(t *testing.T) {
 		return {x: r.x + r.width / 2, y: r.y + r.height / 2}
 	}`))
 	p.must(nil, p.mouse(down, at.X, at.Y))
-	p.must(nil, p.tab.eval(nil, sendNow))
+	p.run(sendNow)
 	p.wait("the refusal", func() (shown bool, err error) {
 		err = p.tab.eval(&shown, `() => !!document.querySelector('header .chip.bad')`)
 		return shown, err
@@ -51,8 +51,7 @@ func TestTillUndoneAtOnce(t *testing.T) {
 	})
 	p := openTillAt(t, front+"/till/", View{Cookie: kernel.DeviceCookie("", s.TillToken)})
 	p.Wait("Find the card")
-	p.scan(code)
-	p.Wait("0 of 10 stamps")
+	p.show(code, "0 of 10 stamps")
 	slow.Store(true)
 	p.Press("Give 1 stamp")
 	p.Wait("1 stamp given.")
@@ -60,7 +59,5 @@ func TestTillUndoneAtOnce(t *testing.T) {
 	slow.Store(false)
 	close(answered)
 	p.Wait("Undone: 1 stamp.", "0 of 10 stamps")
-	if got := stamps(s, card); got != "0" {
-		t.Errorf("the card has %s stamps", got)
-	}
+	wantStamps(s, card, 0)
 }
