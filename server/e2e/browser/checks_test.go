@@ -46,22 +46,15 @@ func CheckPage(t *testing.T, url string, rules Rules) {
 func checkIn(b *tab, url string, rules Rules) {
 	t := b.t
 	t.Helper()
-	check := func(name string, problems []string) {
-		t.Helper()
-		for _, p := range problems {
-			t.Errorf("%s: %s: %s", url, name, p)
-		}
-	}
-	check("headers", checkHeaders(t, url, rules))
-
 	p := openIn(b, url, View{Cookie: rules.Cookie})
 	if want := cmp.Or(rules.Status, http.StatusOK); p.Status() != want {
 		t.Fatalf("%s: status %d, not %d", url, p.Status(), want)
 	}
-	check("layout shift", checkShift(p))
-	check("requests", checkRequests(p, rules))
-	check("document", checkDocument(p))
-	check("axe", checkAxe(p))
+	p.check("headers", checkHeaders(t, url, rules))
+	p.check("layout shift", checkShift(p))
+	p.check("requests", checkRequests(p, rules))
+	p.check("document", checkDocument(p))
+	p.check("axe", checkAxe(p))
 	withScripts := words(eval[string](p, `() => {
 		const hide = new CSSStyleSheet()
 		hide.replaceSync('[data-needs-script] { display: none !important }')
@@ -72,37 +65,39 @@ func checkIn(b *tab, url string, rules Rules) {
 	}`))
 	p.setMedia(true, true)
 	p.setSize(360, height, 1)
-	check("axe at 360 px in the dark", checkAxe(p))
-	check("width", checkWidths(p))
+	p.check("axe at 360 px in the dark", checkAxe(p))
+	p.check("width", checkWidths(p))
 	p.setMedia(false, true)
-	check("keyboard", checkKeyboard(p))
+	p.check("keyboard", checkKeyboard(p))
 
 	p.open(url, View{Width: 360, Dark: true})
-	check("layout shift at 360 px", checkShift(p))
+	p.check("layout shift at 360 px", checkShift(p))
 	p.open(url, View{NoScripts: true})
-	check("without scripts", checkWithoutScripts(p, withScripts))
+	p.check("without scripts", checkWithoutScripts(p, withScripts))
+}
+
+// check reports the problems that a check has found.
+func (p *Page) check(name string, problems []string) {
+	p.t.Helper()
+	for _, problem := range problems {
+		p.t.Errorf("%s: %s: %s", p.Path(), name, problem)
+	}
 }
 
 // CheckNow checks the page as it is now, for one that no URL leads to: a form with
 // errors, or a secret that is shown once. It leaves the focus on the last element.
 func (p *Page) CheckNow() {
 	p.t.Helper()
-	check := func(name string, problems []string) {
-		p.t.Helper()
-		for _, problem := range problems {
-			p.t.Errorf("%s: %s: %s", p.Path(), name, problem)
-		}
-	}
-	check("document", checkDocument(p))
+	p.check("document", checkDocument(p))
 	if !p.View.NoScripts { // axe waits for promises
 		for _, dark := range []bool{!p.View.Dark, p.View.Dark} {
 			p.setMedia(dark, true)
-			check("axe", checkAxe(p))
+			p.check("axe", checkAxe(p))
 		}
 	}
-	check("width", checkWidths(p))
+	p.check("width", checkWidths(p))
 	p.setSize(p.View.Width, height, p.View.Scale)
-	check("keyboard", checkKeyboard(p))
+	p.check("keyboard", checkKeyboard(p))
 	p.setMedia(p.View.Dark, p.View.Still)
 }
 

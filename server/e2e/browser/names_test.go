@@ -3,6 +3,7 @@
 package browser
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -31,16 +32,11 @@ func TestHostileNames(t *testing.T) {
 	d := startDemo(t, hostileNames())
 	d.visitAll(t, func(b *tab, address string, v visit) {
 		p := openIn(b, address, View{Cookie: v.rules.Cookie, Width: 360})
-		for _, problem := range append(checkWidths(p), checkMarkup(p)...) {
-			b.t.Errorf("%s: %s", address, problem)
-		}
-		p.setSize(1280, height, 1)
-		for _, problem := range checkRuns(p) {
-			b.t.Errorf("%s: at 1280 px: %s", address, problem)
-		}
-		p.setSize(360, height, 1)
-		for _, problem := range checkRuns(p) {
-			b.t.Errorf("%s: at 360 px: %s", address, problem)
+		p.check("width", checkWidths(p))
+		p.check("markup", checkMarkup(p))
+		for _, width := range []int{1280, 360} {
+			p.setSize(width, height, 1)
+			p.check(fmt.Sprint("texts at ", width, " px"), checkRuns(p))
 		}
 	})
 }

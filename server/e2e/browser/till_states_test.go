@@ -318,9 +318,7 @@ func TestTillLanguages(t *testing.T) {
 // fits checks that the texts of a state fit.
 func (w *tillWalk) fits(state string) {
 	w.t.Helper()
-	for _, problem := range append(checkClipped(w.Page), checkWidths(w.Page)...) {
-		w.t.Errorf("%s: %s", state, problem)
-	}
+	w.check(state, append(checkClipped(w.Page), checkWidths(w.Page)...))
 	w.setSize(w.View.Width, height, w.View.Scale)
 }
 
