@@ -93,6 +93,7 @@ func TestCardStates(t *testing.T) {
 
 // TestCardInstall keeps a card on a phone, as its holder does, with and without scripts.
 func TestCardInstall(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	for _, v := range []View{{Width: 360}, {Width: 360, NoScripts: true}} {
 		_, link := issue(s, fields{"holder_name": "Ada Lovelace"})
@@ -110,6 +111,7 @@ func TestCardInstall(t *testing.T) {
 // TestCardLive checks that a page shows what happens at the till, and that its link has
 // ended, without being loaded again.
 func TestCardLive(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	id, link := issue(s, nil)
 	p := Open(t, s.CardPage(link), View{Width: 360})

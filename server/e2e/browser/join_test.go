@@ -18,6 +18,7 @@ import (
 // TestNewCards opens the form for new cards in the dashboard, and makes a card as a customer
 // does, with and without scripts.
 func TestNewCards(t *testing.T) {
+	t.Parallel()
 	for name, v := range map[string]View{"scripts": {Width: 390}, "no scripts": {Width: 390, NoScripts: true}} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)
@@ -47,6 +48,7 @@ func TestNewCards(t *testing.T) {
 // TestJoinErrors sends a form with errors, which a browser that checks forms does not send, and
 // checks the page that shows them.
 func TestJoinErrors(t *testing.T) {
+	t.Parallel()
 	d := startDemo(t, plainNames)
 	p := Open(t, d.Origin+"/join/"+d.ids["slug"], View{Width: 360})
 	eval[bool](p, `() => { document.querySelector('form').noValidate = true; return true }`)
@@ -59,6 +61,7 @@ func TestJoinErrors(t *testing.T) {
 
 // TestLostCard asks for the links of cards by the form on the page of a link that has ended.
 func TestLostCard(t *testing.T) {
+	t.Parallel()
 	for name, v := range map[string]View{"scripts": {Width: 390}, "no scripts": {Width: 390, NoScripts: true}} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)
@@ -86,6 +89,7 @@ var posterFonts = []string{"Noto Sans", "DejaVu Sans"}
 // of its size, and its QR code can be read from it. In each font the QR code has at least 35 mm,
 // and no texts overlap or are outside of the poster.
 func TestPosters(t *testing.T) {
+	t.Parallel()
 	d := startDemo(t, plainNames)
 	reader := Open(t, d.Origin+"/till/", View{Cookie: d.signIn("till")})
 	reader.Wait("Find the card")

@@ -138,6 +138,7 @@ func (k *killer) stamp(first, second int, lock bool) (card, at, then string) {
 // TestTillKilled kills the page before each step of a stamp, and the page that comes after it
 // before each of its steps. The card has the stamp once, or not at all if nothing was stored.
 func TestTillKilled(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	k := &killer{s, openTill(t, s, View{}), s.Origin + "/till/"}
 	check := func(card, want, when string) {
@@ -191,6 +192,7 @@ func TestTillKilled(t *testing.T) {
 // stored, and another time before the request is sent. The next page asks the person, who asks the
 // server again.
 func TestTillKilledRedeeming(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card, code := newCard(s, nil)
 	addStamps(s, card, 6)

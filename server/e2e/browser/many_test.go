@@ -7,6 +7,7 @@ import "testing"
 // TestManyCards gives stamps to two cards of the list, reads the report, finds the customer of one by a search, and merges
 // another card into it, with scripts and without.
 func TestManyCards(t *testing.T) {
+	t.Parallel()
 	for _, v := range []View{{}, {NoScripts: true}} {
 		d := startDemo(t, plainNames)
 		v.Cookie = d.signIn("owner")

@@ -103,6 +103,7 @@ func (b *tab) awaitNotice(want string) {
 
 // TestCardNotices has a holder ask for notices, stamps the card, and has Chromium show what arrives at the push service.
 func TestCardNotices(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	push := wallettest.NewPushService()
 	t.Cleanup(push.Close)

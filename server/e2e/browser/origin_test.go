@@ -13,6 +13,7 @@ import (
 // TestForeignOrigin opens pages of another origin in the browser of an owner who is signed
 // in. The host is the same, so that the browser sends the session's cookie.
 func TestForeignOrigin(t *testing.T) {
+	t.Parallel()
 	d := startDemo(t, plainNames)
 	evil := servePages(t, map[string]string{
 		"/form": goodHead + `<form method="post" action="` + d.Origin + `/dashboard/new/location">` +

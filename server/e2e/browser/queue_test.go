@@ -56,6 +56,7 @@ func posts(s *servertest.Server) (statuses []int) {
 // TestTillSendsNoWrongPINAgain checks that a stamp that waits is sent once with a wrong PIN,
 // since wrong PINs lock the location, and that it then waits for a right one.
 func TestTillSendsNoWrongPINAgain(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card, code := newCard(s, nil)
 	demandPIN(s, "4711")
@@ -85,6 +86,7 @@ func TestTillSendsNoWrongPINAgain(t *testing.T) {
 // if that has ended and the location demands none, and that what a search has found needs
 // the connection.
 func TestTillEndedSession(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card, code := newCard(s, fields{"holder_name": "Ada Lovelace"})
 	member := s.Control("POST", "/staff", fields{"name": "Bruno", "pin": "4321"}).Str("id")
@@ -117,6 +119,7 @@ func TestTillEndedSession(t *testing.T) {
 // TestTillOfAnotherShop checks that a till which becomes one of another shop keeps what waits
 // for the first shop, and sends it when it is a till of the first one again.
 func TestTillOfAnotherShop(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card, code := newCard(s, nil)
 	other := s.Control("POST", "/shops", fields{}).Str("till_token")
@@ -142,6 +145,7 @@ func TestTillOfAnotherShop(t *testing.T) {
 // TestTillStoresNothing checks that a till works where the browser stores nothing, and keeps
 // a stamp as long as its page is open.
 func TestTillStoresNothing(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card, code := newCard(s, nil)
 	p := openTill(t, s, View{}, `for (const name of ['put', 'delete']) `+

@@ -81,7 +81,10 @@ func (w *tillWalk) next() {
 func (w *tillWalk) walk() {
 	w.t.Helper()
 	w.at("till-find")
-	if cut := eval[int](w.Page, `() => { const e = document.querySelector('.chip [dir=auto]'); return e.scrollWidth - e.clientWidth }`); cut > 0 {
+	if cut := eval[int](w.Page, `() => {
+		const e = document.querySelector('.chip [dir=auto]')
+		return e.scrollWidth - e.clientWidth
+	}`); cut > 0 {
 		w.t.Errorf("%d pixels of the button to sign in are cut", cut)
 	}
 	w.press("Scan with the camera")

@@ -100,6 +100,7 @@ const typeAtOnce = `code => {
 
 // TestTillStart begins at the start page of dev, which pairs the demo till.
 func TestTillStart(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	p := Open(t, s.Origin+"/", View{})
 	p.Press("Open the demo till")
@@ -117,6 +118,7 @@ func TestTillStart(t *testing.T) {
 // TestTillStamps gives stamps by a typed code and by a scanner, takes one back, redeems a
 // prize, and is refused.
 func TestTillStamps(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card, _ := issue(s, fields{"holder_name": "Ada Lovelace"})
 	code, short := codesOf(s, card)
@@ -155,6 +157,7 @@ func TestTillStamps(t *testing.T) {
 // TestTillPrizesDue checks that prizes are counted over all cards of a chain, and that the
 // largest button redeems one.
 func TestTillPrizesDue(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	program := s.NewProgram("standard", true, fields{"name": "Espresso card", "repeat_after_reset": true, "total_stamps": 10})
 	s.Post("/programs/"+program+"/prizes", fields{"threshold": 10, "name": "Free coffee"}).Want(201)
@@ -194,6 +197,7 @@ func TestTillPrizesDue(t *testing.T) {
 // device that takes no ids in writes. The short code is in one line, and larger than any other text of its
 // dialog. Then it loses the answer of an issue: asked again, the page goes on with the card that was issued.
 func TestTillIssues(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.TillToken = s.Control("POST", "/devices", fields{"location_id": s.LocationIDs[0], "accept_card_ids": false}).Str("token")
 	p := openTill(t, s, View{Width: 360})
@@ -239,6 +243,7 @@ func TestTillIssues(t *testing.T) {
 
 // TestTillIssuesPrepaid issues a prepaid card with an email, a phone number and the money with which it begins.
 func TestTillIssuesPrepaid(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	p := openTill(t, s, View{Width: 390})
 	p.Press("Issue a new card")
@@ -270,6 +275,7 @@ func TestTillIssuesPrepaid(t *testing.T) {
 
 // TestTillToday reads the till's own count of its day.
 func TestTillToday(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	till := s.Till(s.TillToken)
 	card, _ := issue(s, nil)
@@ -290,6 +296,7 @@ func TestTillToday(t *testing.T) {
 
 // TestTillStaff signs a member of staff in where the location demands it for a stamp.
 func TestTillStaff(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	_, code := newCard(s, fields{"holder_name": "Ada Lovelace"})
 	s.Control("POST", "/staff", fields{"name": "Bruno", "pin": "4321"})

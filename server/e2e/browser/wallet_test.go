@@ -16,6 +16,7 @@ import (
 // TestAppleWallet sets up Apple Wallet as the owner of a shop does: the request, a faulty certificate, the right one, the warning
 // before its end, and the renewal.
 func TestAppleWallet(t *testing.T) {
+	t.Parallel()
 	authority, other := require.Must(wallettest.NewAuthority()), require.Must(wallettest.NewAuthority())
 	clock := app.NewClock(time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC))
 	s := servertest.Start(t, func(c *app.Config) { c.Dev.Clock, c.PassIssuer = clock, authority.Certificate })

@@ -130,6 +130,7 @@ func (p *Page) openNewTill() *Page {
 // TestWallets goes from an empty file to a stamp that arrives on an iPhone, on an Android phone and as a notice of Chromium. All is done
 // on the pages, as an owner, a barista and a customer do it.
 func TestWallets(t *testing.T) {
+	t.Parallel()
 	w, options := startWalletPhones(t)
 	s, link := startEmpty(t, options)
 	w.address = strings.TrimPrefix(s.App.Origin, "https://")

@@ -13,6 +13,7 @@ import (
 
 // TestDraftWebhook has an assistant draft a webhook, which the owner checks and turns on.
 func TestDraftWebhook(t *testing.T) {
+	t.Parallel()
 	d := startDemo(t, plainNames)
 	for name, v := range map[string]View{"Recipe": {}, "Automation": {NoScripts: true}} {
 		address := "https://hooks.invalid/" + strings.ToLower(name)
