@@ -44,7 +44,8 @@ func tlsCases(t *testing.T, trusted *authority) []*receiverCase {
 		}), "the TLS handshake failed"),
 		unanswered("unknown authority", secure(newAuthority(t).server("localhost", soon)), "the certificate is from an unknown authority"),
 		unanswered("wrong host", secure(trusted.server("example.com", soon)), "the certificate is not valid for this name"),
-		unanswered("expired", secure(trusted.server("localhost", time.Now().Add(-time.Hour))), "the certificate has expired or is not valid yet"),
+		unanswered("expired", secure(trusted.server("localhost", time.Now().Add(-time.Hour))),
+			"the certificate has expired or is not valid yet"),
 		unanswered("plain HTTP on a TLS port", securely(func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
 			waitForClose(c)

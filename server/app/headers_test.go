@@ -224,7 +224,14 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 	)
 	link := issued.Want(http.StatusCreated).Str("install_url")
 	token := link[strings.LastIndexByte(link, '/')+1:]
-	c := &headersTest{t: t, a: a, session: signIn(t, a), page: installedPage(t, a, token), statuses: map[int]int{}, checked: map[string]bool{}}
+	c := &headersTest{
+		t:        t,
+		a:        a,
+		session:  signIn(t, a),
+		page:     installedPage(t, a, token),
+		statuses: map[int]int{},
+		checked:  map[string]bool{},
+	}
 	routes := a.Routes()
 	if len(routes) < 50 {
 		t.Fatalf("only %d routes", len(routes))

@@ -341,7 +341,8 @@ func TestCommandsOnNoFile(t *testing.T) {
 // it takes public targets alone, and sends.
 func TestWebhookFlags(t *testing.T) {
 	flags := []string{
-		"--webhook-allow-http", "--webhook-allow-cidr=127.0.0.0/8", "--webhook-hold", "--webhook-send-custom-headers", "--webhook-preview-events",
+		"--webhook-allow-http", "--webhook-allow-cidr=127.0.0.0/8", "--webhook-hold", "--webhook-send-custom-headers",
+		"--webhook-preview-events",
 	}
 	for set, args := range map[bool][]string{false: {"serve"}, true: append([]string{"serve"}, flags...)} {
 		cli := New()

@@ -34,7 +34,8 @@ func (s *demo) enrol(b *browser) (secret string, codes []string) {
 	return secret, codes
 }
 
-// TestSecondFactor checks that a code and a recovery code work once, and that the pages of the account replace the recovery codes and remove the factor.
+// TestSecondFactor checks that a code and a recovery code work once, and that the pages of the account replace the recovery
+// codes and remove the factor.
 func TestSecondFactor(t *testing.T) {
 	s := start(t, servertest.Frozen)
 	manager := s.enter(seed.ManagerEmail)

@@ -53,7 +53,8 @@ func TestClientOf(t *testing.T) {
 		{"a proxy that is not trusted", "127.0.0.1:5000", []string{"203.0.113.7"}, nil, "unknown, logged as 127.0.0.1, untrusted"},
 		{"a proxy of IPv6 that is not trusted", "[::1]:5000", []string{"203.0.113.7"}, nil, "unknown, logged as ::1, untrusted"},
 		{"a proxy in the network", "172.17.0.1:5000", []string{"203.0.113.7"}, nil, "unknown, logged as 172.17.0.1, untrusted"},
-		{"a proxy other than the trusted ones", "192.168.1.2:5000", []string{"203.0.113.7"}, ours, "unknown, logged as 192.168.1.2, untrusted"},
+		{"a proxy other than the trusted ones", "192.168.1.2:5000", []string{"203.0.113.7"}, ours,
+			"unknown, logged as 192.168.1.2, untrusted"},
 		{"a proxy in a shared network", "100.64.0.2:5000", []string{"203.0.113.7"}, nil, "unknown, logged as 100.64.0.2, untrusted"},
 		{"a proxy on the link", "[fe80::2%eth0]:5000", []string{"203.0.113.7"}, nil, "unknown, logged as fe80::2, untrusted"},
 	} {

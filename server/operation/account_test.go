@@ -24,7 +24,8 @@ func (h *harness) enrol(token string) (secret string, codes []string) {
 		h.Errorf("%+v", o)
 	}
 	h.want(store.TOTPInvalid, "a wrong code", h.caller(token), operation.ConfirmTOTP, "", given("000000"))
-	return o.Secret, must[store.RecoveryCodes](h, h.caller(token), operation.ConfirmTOTP, "", given(servertest.TOTP(o.Secret, h.clock.Now()))).Codes
+	code := servertest.TOTP(o.Secret, h.clock.Now())
+	return o.Secret, must[store.RecoveryCodes](h, h.caller(token), operation.ConfirmTOTP, "", given(code)).Codes
 }
 
 // TestSecondFactor checks the sign-in with a second factor: that each code and each recovery

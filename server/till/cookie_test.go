@@ -46,7 +46,8 @@ func TestCookie(t *testing.T) {
 		{"an unknown token", "Cookie: punchcard-till=tdk_test_" + strings.Repeat("A", 43), 401},
 		{"with a bad bearer token", "Authorization: Bearer tdk_test_" + strings.Repeat("A", 43), 401},
 		{"with another scheme", "Authorization: Basic eA==", 401},
-		{"with a bearer token of its own", "Cookie: punchcard-till=x|Authorization: Bearer " + s.TillToken + "|Sec-Fetch-Site: cross-site", 200},
+		{"with a bearer token of its own",
+			"Cookie: punchcard-till=x|Authorization: Bearer " + s.TillToken + "|Sec-Fetch-Site: cross-site", 200},
 	} {
 		for _, method := range []string{"GET", "POST", "DELETE"} {
 			r := httptest.NewRequest(method, "/till/v1/me", nil)
