@@ -59,9 +59,9 @@ type header struct {
 	schema   *jsonschema.Schema
 }
 
-// A source is where a server has a document, which is fetched when the first answer is
-// checked. The documents of servers with equal keys differ in their examples at most, so
-// that of the first such server serves for all.
+// A source is where a server has a document, which is fetched with the first answer. The
+// documents of servers with equal keys differ in their examples at most, so that of the first such
+// server serves for all.
 type source struct {
 	origin, path string
 	key          string // of the document: its path, and what it depends on

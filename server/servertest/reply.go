@@ -41,8 +41,11 @@ func (r *Reply) Check() {
 			r.T.Errorf("%.200s: an error without the API's shape: %d %s", r.What, r.Status, r.Body)
 		}
 	}
-	if r.client != nil && r.client.source != nil && sampled() {
-		if err := r.client.source.get(r.client).check(r); err != nil {
+	if r.client == nil || r.client.source == nil {
+		return
+	}
+	if d := r.client.source.get(r.client); sampled() {
+		if err := d.check(r); err != nil {
 			r.T.Errorf("%.200s: %d is not as documented: %v\n%.1000s", r.What, r.Status, err, r.Body)
 		}
 	}
