@@ -80,6 +80,7 @@ func TestCheck(t *testing.T) {
 		"two types":        {changed(func(c *x509.Certificate) { c.Subject.ExtraNames[0].Value = "pass.com.example.other" }), ErrType},
 		"no user":          {changed(func(c *x509.Certificate) { c.Subject.ExtraNames = nil }), ErrType},
 		"no type's form":   {issue(authority, wallettest.Order{PassType: "com.example"}), ErrType},
+		"a long type":      {issue(authority, wallettest.Order{PassType: "pass." + strings.Repeat("p", 201)}), ErrType},
 		"broken extension": {changed(func(c *x509.Certificate) { c.ExtraExtensions[0].Value = asn1.NullBytes }), ErrType},
 		"several faults":   {issue(other, wallettest.Order{Team: "Example", Until: now.AddDate(0, 0, -1)}), ErrTeam},
 	} {

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,13 @@ func TestCallback(t *testing.T) {
 		{"del", good, func(e *wallettest.GoogleEvent) { e.Type = "del" }},
 		{"type", "the eventType must be save or del", func(e *wallettest.GoogleEvent) { e.Type = "open" }},
 		{"nonce", "the nonce must have 1 to 100 letters, digits and hyphens", func(e *wallettest.GoogleEvent) { e.Nonce = "a b" }},
+		{"long nonce", "the nonce must have 1 to 100 letters, digits and hyphens",
+			func(e *wallettest.GoogleEvent) { e.Nonce = strings.Repeat("n", 101) }},
+		{"longest", good, func(e *wallettest.GoogleEvent) {
+			e.Nonce, e.ObjectID = strings.Repeat("n", 100), issuer+"."+strings.Repeat("o", 200)
+		}},
+		{"long object", "classId and objectId must be ids of one issuer",
+			func(e *wallettest.GoogleEvent) { e.ObjectID = issuer + "." + strings.Repeat("o", 201) }},
 		{"ids", "classId and objectId must be ids of one issuer", func(e *wallettest.GoogleEvent) { e.ObjectID = "2.card" }},
 		{"protocol", "the protocolVersion must be ECv2SigningOnly", func(e *wallettest.GoogleEvent) { e.Protocol = "ECv1" }},
 		{"root", "the intermediate key is signed by none of the keys of Google", func(e *wallettest.GoogleEvent) { e.Root = stranger }},
