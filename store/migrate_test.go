@@ -52,8 +52,10 @@ func TestMigrationTo12(t *testing.T) {
 		updated_at) VALUES (1, '', 'test', 'UTC', 'active', 1, 1, 9, 1, 1); INSERT INTO locations SELECT value, 1, '', '', '', '', '', 0, 0,
 		0, NULL, NULL, 1, 1 FROM json_each('[7,8]'); `
 	for i, name := range []string{"ada", "bob", "cleo"} {
-		script += fmt.Sprintf(`INSERT INTO staff (id, shop_id, location_id, name, pin, created_at) VALUES (%[1]d, 1, %[2]d, '%[3]s', 'x', 1);
-			INSERT INTO users (email, email_key, name, password, language, operator, totp_secret, password_changed_at, created_at, updated_at)
+		script += fmt.Sprintf(`INSERT INTO staff (id, shop_id, location_id, name, pin, created_at) 
+				VALUES (%[1]d, 1, %[2]d, '%[3]s', 'x', 1);
+			INSERT INTO users (email, email_key, name, password, language, operator, totp_secret, password_changed_at,
+				created_at, updated_at)
 			VALUES ('%[3]s@x.test', '%[3]s@x.test', '%[3]s', '', 'en', %[1]d=1, iif(%[1]d=2, x'00', NULL), 1, 1, 1); `, i+1, 7+i/2, name)
 	}
 	createOlder(t, path, 11, script)

@@ -281,7 +281,8 @@ func TestOpenCreates(t *testing.T) {
 
 func TestOpenAcceptsAnyPath(t *testing.T) {
 	for _, name := range []string{
-		"with space.db", "what?mode=memory", "a#b.db", "100%41.db", `quo"te's.db`, "naïve-日本-🎟.db", `back\slash.db`, "file:cards.db",
+		"with space.db", "what?mode=memory", "a#b.db", "100%41.db", `quo"te's.db`, "naïve-日本-🎟.db", `back\slash.db`,
+		"file:cards.db",
 		":memory:", "tab\tname.db", "-dash",
 	} {
 		t.Run(url.PathEscape(name), func(t *testing.T) {

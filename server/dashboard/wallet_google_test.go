@@ -33,7 +33,8 @@ func TestGoogleAccount(t *testing.T) {
 	}
 	s.Unchanged(func() {
 		give([]byte("account"), issuer).want(400).problem("account", "This is not the key of a service account")
-		give(changed("private_key", "secret"), issuer).want(400).problem("account", "This is not the key of a service account").lacks("secret")
+		give(changed("private_key", "secret"), issuer).want(400).problem("account", "This is not the key of a service account").
+			lacks("secret")
 		give(make([]byte, 16<<10+1), issuer).want(400).problem("account")
 		give(nil, issuer).want(400).problem("account")
 		give(account, "").want(400).problem("issuer_id")

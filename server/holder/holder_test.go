@@ -136,7 +136,9 @@ func TestInstall(t *testing.T) {
 	}
 	_, fresh := issueCard(s, s.ProgramIDs["access"], fields{})
 	s.Unchanged(func() {
-		for _, bad := range []string{"", "platform=", "platform=nokia", "platform=Apple", "platform=%zz", "x=" + strings.Repeat("y", 5000)} {
+		for _, bad := range []string{
+			"", "platform=", "platform=nokia", "platform=Apple", "platform=%zz", "x=" + strings.Repeat("y", 5000),
+		} {
 			checkPage(form(fresh, bad).Want(400))
 		}
 		for body, details := range map[string]string{

@@ -188,7 +188,10 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	for _, origin := range []string{"", "https://evil.example", "null", "http://localhost:6274", a.Origin} {
-		preflight := http.Header{"Access-Control-Request-Method": {"POST"}, "Access-Control-Request-Headers": {"authorization,content-type"}}
+		preflight := http.Header{
+			"Access-Control-Request-Method":  {"POST"},
+			"Access-Control-Request-Headers": {"authorization,content-type"},
+		}
 		if got := try("OPTIONS", "", origin, preflight); got != 405 {
 			t.Errorf("a preflight from %q: %d", origin, got)
 		}
