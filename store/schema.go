@@ -131,7 +131,7 @@ func bareSQL(sql string) string {
 			end = i + 1 + through(sql[i+1:], string(c))
 		case c == '[':
 			end = i + 1 + through(sql[i+1:], "]")
-		default: // also what follows up to the next character of one of these cases, or before which there is no blank
+		default: // the rest of a word at once, up to a character that a case is for or that no blank precedes
 			for end < len(sql) && strings.IndexByte(" \t\n\r\f-/'\"`[,)", sql[end]) < 0 {
 				end++
 			}

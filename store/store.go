@@ -53,8 +53,8 @@ type Options struct {
 	MustExist bool
 	// MaxGroup bounds the writes that share a transaction; 0: 128.
 	MaxGroup int
-	// Readers is the number of reading connections; 0: 4. Of 1 the writing connection reads too, so that
-	// reads wait for writes, but the schema is read once.
+	// Readers is the number of reading connections; 0: 4. With 1 the writing connection reads too: reads wait
+	// for writes, and the schema is read once.
 	Readers int
 	// Small is for a temporary file of which a process may have hundreds: it takes
 	// a quarter of the memory. It has one connection, as with one reader,

@@ -337,8 +337,8 @@ func TestCommandsOnNoFile(t *testing.T) {
 	}
 }
 
-// TestWebhookFlags checks that the flags about webhooks are in the configuration of the server, and that without them
-// it takes public targets alone, and sends.
+// TestWebhookFlags checks that the flags about webhooks are in the configuration of the server. Without the flags the
+// server sends, to public targets alone.
 func TestWebhookFlags(t *testing.T) {
 	flags := []string{
 		"--webhook-allow-http", "--webhook-allow-cidr=127.0.0.0/8", "--webhook-hold", "--webhook-send-custom-headers",

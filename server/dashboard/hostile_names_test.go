@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// hostileName has markup, letters of other scripts and a long word, which pages must show as text.
+// hostileName is a name with markup, letters of other scripts and a long word. Pages must show it as text.
 var hostileName = `<img src=x onerror=alert(1) data-evil="1"></title><b data-evil>"'&amp;{{.}}</b> ` +
 	"مقهى النجمة «٪» ☕️👩‍👩‍👧‍👦🏳️‍🌈 " + strings.Repeat("W", 80)
 

@@ -260,7 +260,7 @@ func (b *tab) onEachPage(script string) {
 	b.must(call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}))
 }
 
-// setScripts has the browser run the scripts of pages, or ignore them. The functions of this
+// setScripts sets whether the browser runs the scripts of pages. The functions of this
 // package work without them, but for promises, timers and frames, which never come.
 func (b *tab) setScripts(run bool) {
 	b.t.Helper()

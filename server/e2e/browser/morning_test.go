@@ -55,7 +55,7 @@ func (c *customer) sees(text string, act func()) {
 	})
 }
 
-// demandPIN has the tills of the first location ask for its PIN, or who works there.
+// demandPIN sets the PIN of the first location. Its tills then ask for the PIN, or for who works there.
 func demandPIN(s *servertest.Server, pin string) {
 	s.T.Helper()
 	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
