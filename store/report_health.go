@@ -4,7 +4,6 @@ import "os"
 
 // FileHealth is the state of the file and of its queues.
 type FileHealth struct {
-	SchemaVersion         int64      `json:"schema_version"`
 	FileBytes             int64      `json:"file_bytes"`
 	LogBytes              int64      `json:"log_bytes" doc:"Of the write-ahead log beside the file."`
 	QueuedWrites          int64      `json:"queued_writes"`
@@ -14,7 +13,6 @@ type FileHealth struct {
 	Shops                 int64      `json:"shops"`
 	LiveCards             int64      `json:"live_cards"`
 	LedgerRows            int64      `json:"ledger_rows" doc:"Without those that were reversed, reversals and expiries."`
-	DevicesThatAcceptIDs  int64      `json:"devices_that_accept_card_ids"`
 	DeactivatedWebhooks   int64      `json:"deactivated_webhooks" doc:"Switched off, by people or by failures."`
 	FailedPushes          int64      `json:"failed_pushes" doc:"Browsers and phones whose last push failed or was refused; counted to 10,000 of each."`
 	OldestPendingDelivery Null[Time] `json:"oldest_pending_delivery" doc:"When the delivery that waits for its next attempt the longest was due."`
@@ -53,7 +51,6 @@ func (v *View) Health() (h FileHealth, err error) {
 		}
 	}
 	v.snapshot()
-	h.SchemaVersion = v.number("PRAGMA user_version")
 	if h.PendingDeliveries, err = v.CountPendingDeliveries(maxQueued); err != nil {
 		return h, err
 	}
@@ -64,11 +61,10 @@ func (v *View) Health() (h FileHealth, err error) {
 		return h, err
 	}
 	for sql, n := range map[string]*int64{
-		"SELECT count(*) FROM shops":                                                   &h.Shops,
-		"SELECT ifnull(sum(live_cards), 0) FROM shops":                                 &h.LiveCards,
-		"SELECT ifnull(sum(activity), 0) FROM day_counts":                              &h.LedgerRows,
-		"SELECT count(*) FROM devices WHERE accepts_card_ids=1 AND revoked_at IS NULL": &h.DevicesThatAcceptIDs,
-		"SELECT count(*) FROM webhooks WHERE active=0 AND deleted_at IS NULL":          &h.DeactivatedWebhooks,
+		"SELECT count(*) FROM shops":                                          &h.Shops,
+		"SELECT ifnull(sum(live_cards), 0) FROM shops":                        &h.LiveCards,
+		"SELECT ifnull(sum(activity), 0) FROM day_counts":                     &h.LedgerRows,
+		"SELECT count(*) FROM webhooks WHERE active=0 AND deleted_at IS NULL": &h.DeactivatedWebhooks,
 	} {
 		*n = v.number(sql)
 	}

@@ -176,7 +176,6 @@ func (i *instance) kernelConfig(a *App, targets *webhook.Guard, onRequest func(m
 		TrustedProxies:          c.TrustedProxies,
 		CheckTarget:             CheckTarget(targets),
 		ErrorPage:               errorPage,
-		Health:                  c.health(i.Store, a.Certificates),
 		Backups:                 i.madeBackups(),
 		TestMail:                i.testMail(&c),
 	}

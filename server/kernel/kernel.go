@@ -47,8 +47,6 @@ type Config struct {
 	Observe func(method, route string) (end func(status int))
 	// Passwords hashes the passwords of people. Nil: password.Shared.
 	Passwords *password.Hasher
-	// Health returns what the server knows of its state. It may be nil.
-	Health func() ServerHealth
 	// TestMail sends a message at once. Nil: there is no mail server.
 	TestMail func(context.Context, store.Mail) error
 	// Backups are those of the store. Nil: the server makes none.

@@ -230,15 +230,6 @@ func (c *Call) Param(name string) string {
 // NamesHandle reports whether code is a handle that stands for a card.
 func (c *Call) NamesHandle() bool { return c.in.Param("code") != c.Param("code") }
 
-// ServerHealth returns what the server knows of its state, the zero value outside of
-// a server.
-func (c *Call) ServerHealth() ServerHealth {
-	if c.kernel.conf.Health == nil {
-		return ServerHealth{}
-	}
-	return c.kernel.conf.Health()
-}
-
 // TestMail sends a message and returns what the mail server made of it.
 func (c *Call) TestMail(ctx context.Context, m store.Mail) error {
 	if c.kernel.conf.TestMail == nil {

@@ -34,23 +34,21 @@ var GetPeriod = declare(kernel.Operation{
 	Read:    queryInShop((*store.View).Period),
 })
 
-// Health is the state of the server and of its file.
+// Health is the state of the file, and what an operator may have to see to in it.
 type Health struct {
-	Server kernel.ServerHealth `json:"server"`
-	File   store.FileHealth    `json:"file"`
+	File store.FileHealth `json:"file"`
 	// CardIDDevices are tills that can act on any card whose id they know.
 	CardIDDevices []store.ShopDevice `json:"card_id_devices" doc:"Devices whose writes may name a card by its id; at most 100."`
 	AppleEnds     []store.AppleEnd   `json:"apple_ends" doc:"Shops whose certificates for Apple Wallet have ended or end within 30 days; at most 100."`
 }
 
-// GetHealth returns the state of the server and of its file.
+// GetHealth returns the state of the server's file. What only the process knows of itself is not among it.
 var GetHealth = declare(kernel.Operation{
 	ID:      "getHealth",
 	Group:   shops,
 	Title:   "Read the state of the server",
 	Callers: operator,
-	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (h Health, err error) {
-		h.Server = c.ServerHealth()
+	Read: kernel.ReadPlain(func(v *store.View, _ *kernel.Call) (h Health, err error) {
 		if h.File, err = v.Health(); err == nil {
 			h.CardIDDevices, err = v.DevicesThatAcceptIDs()
 		}
