@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -227,31 +226,14 @@ func signedOut(v *visit, _ kernel.None) error {
 func (v *visit) setSession(token string) bool {
 	name, secure, ok := v.cookie()
 	if ok {
-		v.setCookie(name, token, secure, store.SessionLifetime)
+		http.SetCookie(v.w, kernel.Cookie(name, token, secure, store.SessionLifetime))
 	}
 	return ok
 }
 
 // setBrowser sets the cookie by which the browser is known, where a cookie is safe.
 func (v *visit) setBrowser(value string) {
-	if name, secure, ok := kernel.BrowserCookieFor(v.Hosts.URLOf(v.r), v.InsecureCookies, kernel.IsLoopback(v.r)); ok {
-		v.setCookie(name, value, secure, store.BrowserLifetime)
+	if name, secure, ok := v.cookie(); ok {
+		http.SetCookie(v.w, kernel.Cookie(name+kernel.BrowserSuffix, value, secure, store.BrowserLifetime))
 	}
-}
-
-// setCookie sets a cookie that no script and no other site can use. An empty value ends it.
-func (v *visit) setCookie(name, value string, secure bool, lifetime time.Duration) {
-	c := &http.Cookie{
-		Name:     name,
-		Value:    value,
-		Path:     "/",
-		Secure:   secure,
-		HttpOnly: true,
-		SameSite: http.SameSiteLaxMode,
-		MaxAge:   int(lifetime.Seconds()),
-	}
-	if value == "" {
-		c.MaxAge = -1
-	}
-	http.SetCookie(v.w, c)
 }

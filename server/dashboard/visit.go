@@ -133,8 +133,8 @@ func (v *visit) cookie() (name string, secure, ok bool) {
 
 // browserCookie returns the cookie by which the browser is known, empty if it is not.
 func (v *visit) browserCookie() string {
-	name, _, ok := kernel.BrowserCookieFor(v.Hosts.URLOf(v.r), v.InsecureCookies, kernel.IsLoopback(v.r))
-	c, err := v.r.Cookie(name)
+	name, _, ok := v.cookie()
+	c, err := v.r.Cookie(name + kernel.BrowserSuffix)
 	if !ok || err != nil {
 		return ""
 	}

@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
+
+	"punchcard/store"
 )
 
 // Names of the session cookie. Browsers take a cookie with the first name only from
@@ -31,15 +34,31 @@ func CookieFor(publicURL string, insecure bool, loopback bool) (name string, sec
 	return "", false, false
 }
 
-// browserCookieSuffix follows the name of the session cookie in that of the cookie by which
-// a browser is known.
-const browserCookieSuffix = "-browser"
+// BrowserSuffix follows the name of the session cookie in that of the cookie by which a browser is
+// known after a sign-in; see [store.Tx.KnowBrowser].
+const BrowserSuffix = "-browser"
 
-// BrowserCookieFor returns the name of the cookie by which a browser is known after a
-// sign-in; see [store.Tx.KnowBrowser]. The rest is as CookieFor says.
-func BrowserCookieFor(publicURL string, insecure bool, loopback bool) (name string, secure bool, ok bool) {
-	name, secure, ok = CookieFor(publicURL, insecure, loopback)
-	return name + browserCookieSuffix, secure, ok
+// Cookie returns a cookie that no script and no other site can use. An empty value ends it.
+func Cookie(name, value string, secure bool, lifetime time.Duration) *http.Cookie {
+	c := &http.Cookie{
+		Name:     name,
+		Value:    value,
+		Path:     "/",
+		Secure:   secure,
+		HttpOnly: true,
+		SameSite: http.SameSiteLaxMode,
+		MaxAge:   int(lifetime.Seconds()),
+	}
+	if value == "" {
+		c.MaxAge = -1
+	}
+	return c
+}
+
+// SessionCookie returns the cookie with the token of a session, over plain http too.
+func SessionCookie(publicURL, token string) *http.Cookie {
+	name, secure, _ := CookieFor(publicURL, true, true)
+	return Cookie(name, token, secure, store.SessionLifetime)
 }
 
 // IsHTTPS reports whether a URL begins with https.
@@ -53,9 +72,9 @@ const (
 	plainDeviceCookie  = "punchcard-till"
 )
 
-// deviceCookieAge is how long browsers keep the cookie of a device after a visit of the till
-// page, in seconds: 400 days, which is as long as they keep any.
-const deviceCookieAge = 400 * 24 * 60 * 60
+// deviceCookieLifetime is how long browsers keep the cookie of a device after a visit of the till
+// page: as long as they keep any.
+const deviceCookieLifetime = 400 * 24 * time.Hour
 
 // DeviceCookieName returns the name of the cookie with the token of a device.
 func DeviceCookieName(publicURL string) string {
@@ -70,11 +89,8 @@ func DeviceCookieName(publicURL string) string {
 // that of a session it is also set over plain http, so that a till works in a shop's own
 // network.
 func DeviceCookie(publicURL, token string) *http.Cookie {
-	c := &http.Cookie{Name: DeviceCookieName(publicURL), Value: token, Path: "/till/", HttpOnly: true, Secure: IsHTTPS(publicURL),
-		SameSite: http.SameSiteStrictMode, MaxAge: deviceCookieAge}
-	if token == "" {
-		c.MaxAge = -1
-	}
+	c := Cookie(DeviceCookieName(publicURL), token, IsHTTPS(publicURL), deviceCookieLifetime)
+	c.Path, c.SameSite = "/till/", http.SameSiteStrictMode
 	return c
 }
 

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"context"
-	"net/http"
 	"net/netip"
 
 	"punchcard/store"
@@ -64,20 +63,6 @@ func (s *Sessions) read(hash []byte) (id *store.SessionIdentity, err error) {
 
 // errSignIn refuses a request without a session.
 var errSignIn = Unauthenticated("Sign in first.")
-
-// SessionCookie returns the cookie with the token of a session, over plain http too.
-func SessionCookie(publicURL, token string) *http.Cookie {
-	name, secure, _ := CookieFor(publicURL, true, true)
-	return &http.Cookie{
-		Name:     name,
-		Value:    token,
-		Path:     "/",
-		HttpOnly: true,
-		Secure:   secure,
-		SameSite: http.SameSiteLaxMode,
-		MaxAge:   int(store.SessionLifetime.Seconds()),
-	}
-}
 
 // Forget drops the cached identities. It is called when the store's epoch has changed.
 func (s *Sessions) Forget() { s.cached.Forget() }
