@@ -97,7 +97,7 @@ func (x Export) writeTables(q *queries, create func(string) (io.Writer, error)) 
 		}
 		sum := sha256.New()
 		buffered := bufio.NewWriterSize(io.MultiWriter(out, sum), 64<<10)
-		rows, err := t.write(q, newRowWriter(x.Format, buffered, t.columns), x.key, sh.Currency, meter)
+		rows, err := t.write(q, x.Format, buffered, x.key, sh.Currency, meter)
 		if err = cmp.Or(err, buffered.Flush()); err != nil {
 			return files, err
 		}
@@ -111,25 +111,29 @@ func (x Export) writeTables(q *queries, create func(string) (io.Writer, error)) 
 }
 
 // write writes the rows of a table and returns their number.
-func (t exportTable) write(q *queries, row func([]cell) error, shop int64, currency string, meter *meter) (n int64, err error) {
-	cells := make([]cell, len(t.columns))
-	sql, args := t.query(), []any{shop}
+func (t exportTable) write(q *queries, format string, out *bufio.Writer, shop int64, currency string, meter *meter) (n int64, err error) {
+	sql, args := "SELECT "+t.columns+" FROM "+t.from, []any{shop}
 	if strings.Contains(sql, "?2") {
 		args = append(args, q.Now)
 	}
-	for r := range q.each(sql, args...) {
-		for i, c := range t.columns {
-			cells[i] = q.readCell(r, c.as, currency)
+	r := q.query(sql, args...)
+	names := r.db().Columns()
+	write := newRowWriter(format, out, names)
+	types, cells := make([]exportType, len(names)), make([]cell, len(names))
+	for i, name := range names {
+		types[i] = typeOf(name)
+	}
+	for err == nil && r.next() {
+		for i, as := range types {
+			cells[i] = q.readCell(r, as, currency)
 		}
-		if err := row(cells); err != nil {
-			return n, err
-		}
+		err = write(cells)
 		if n++; n%1000 == 0 {
 			meter.add(1000)
 		}
 	}
 	meter.end()
-	return n, q.failed
+	return n, cmp.Or(err, r.close())
 }
 
 // writeManifest writes manifest.json.

@@ -10,7 +10,7 @@ import (
 
 // newRowWriter returns a function that writes the rows of a table to a file in a format. The caller flushes
 // the file, which has the first error.
-func newRowWriter(format string, file *bufio.Writer, columns []exportColumn) func([]cell) error {
+func newRowWriter(format string, file *bufio.Writer, columns []string) func([]cell) error {
 	if format == "jsonl" {
 		return jsonLines(file, columns)
 	}
@@ -18,12 +18,9 @@ func newRowWriter(format string, file *bufio.Writer, columns []exportColumn) fun
 }
 
 // csvRows writes a table with a heading. Texts are defused.
-func csvRows(file *bufio.Writer, columns []exportColumn) func([]cell) error {
+func csvRows(file *bufio.Writer, columns []string) func([]cell) error {
 	out, fields := csv.NewWriter(file), make([]string, len(columns)) // the file is the buffer of out
-	for i, c := range columns {
-		fields[i] = c.name
-	}
-	out.Write(fields)
+	out.Write(columns)
 	return func(cells []cell) error {
 		for i, cell := range cells {
 			if cell.quoted {
@@ -60,7 +57,7 @@ func isFormula(text string) bool {
 }
 
 // jsonLines writes an object for each row, with all columns.
-func jsonLines(file *bufio.Writer, columns []exportColumn) func([]cell) error {
+func jsonLines(file *bufio.Writer, columns []string) func([]cell) error {
 	var line []byte
 	return func(cells []cell) error {
 		line = append(line[:0], '{')
@@ -68,7 +65,7 @@ func jsonLines(file *bufio.Writer, columns []exportColumn) func([]cell) error {
 			if i > 0 {
 				line = append(line, ',')
 			}
-			line = append(line, `"`+columns[i].name+`":`...)
+			line = append(line, `"`+columns[i]+`":`...)
 			if cell.quoted {
 				text, _ := json.Marshal(cell.text) // a string has no error
 				line = append(line, text...)

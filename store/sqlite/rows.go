@@ -97,6 +97,17 @@ func (c *Conn) CloseRows() {
 	}
 }
 
+// Columns returns the names of the columns: none after an error.
+func (r *Rows) Columns() (names []string) {
+	if r.s == nil {
+		return nil
+	}
+	for i := range r.s.ColumnCount() {
+		names = append(names, r.s.ColumnName(i))
+	}
+	return names
+}
+
 // column returns the index of the next column and moves past it.
 func (r *Rows) column() int {
 	r.at++
