@@ -152,7 +152,8 @@ func TestProof(t *testing.T) {
 func TestDemandedSecondFactor(t *testing.T) {
 	h := openHarness(t)
 	token := h.token(store.RoleManager)
-	h.ok(h.person(store.RoleOwner), operation.UpdateShopSettings, "", operation.ShopSettings{RequireTOTP: store.Given(true)})
+	demand := operation.ShopSettings{ShopFields: store.ShopFields{RequireTOTP: store.Given(true)}}
+	h.ok(h.person(store.RoleOwner), operation.UpdateShopSettings, "", demand)
 	list := func(token string) store.Code {
 		return h.code(h.caller(token), operation.ListLocations, "", nil)
 	}

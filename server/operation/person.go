@@ -190,28 +190,8 @@ var SignOutUser = declare(kernel.Operation{
 
 // ShopSettings are the settings of a shop that its owners change.
 type ShopSettings struct {
-	Name        store.Opt[string] `json:"name" min:"1" max:"200" format:"line"`
-	Timezone    store.Opt[string] `json:"timezone" min:"1" max:"64"`
-	Currency    store.Opt[string] `json:"currency" min:"3" max:"3" doc:"ISO 4217, such as EUR."`
-	Language    store.Opt[string] `json:"language" enum:"en,it,es,fr,de,pt"`
-	RequireTOTP store.Opt[bool]   `json:"require_totp" doc:"Whether owners and managers need a second factor."`
-	Country     store.Opt[string] `json:"country_code" format:"country" patch:"nullable" doc:"Two letters A-Z, ISO 3166-1."`
-	Forget      store.Opt[int64]  `json:"forget_after_months" min:"12" max:"120" patch:"nullable" doc:"Erase cards that were not seen for longer, with their persons' data."`
+	store.ShopFields `omit:"mode,subscription_state,api_addon,mcp_access,grant_expires_at,included_locations,max_locations,max_cards,public_url"`
 }
-
-// fields returns the settings as fields of the shop.
-func (f ShopSettings) fields() store.ShopFields {
-	return store.ShopFields{
-		Name:        f.Name,
-		Timezone:    f.Timezone,
-		Currency:    f.Currency,
-		Language:    f.Language,
-		RequireTOTP: f.RequireTOTP, CountryCode: f.Country, ForgetAfterMonths: f.Forget,
-	}
-}
-
-// Check validates the time zone and the currency.
-func (f ShopSettings) Check(now store.Time) []store.Detail { return f.fields().Check(now) }
 
 // GetShop returns the shop of the caller.
 var GetShop = declare(kernel.Operation{
@@ -235,6 +215,6 @@ var UpdateShopSettings = declare(kernel.Operation{
 	Codes:   notFound,
 	Mode:    wire.Patch,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ShopSettings) (store.Shop, error) {
-		return tx.UpdateShop(c.Access.Shop, f.fields(), "")
+		return tx.UpdateShop(c.Access.Shop, f.ShopFields, "")
 	}),
 })

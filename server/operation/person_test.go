@@ -3,6 +3,7 @@ package operation_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"punchcard/server/dev/seed"
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
+	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -349,5 +351,17 @@ func TestSecretsAreNotRemembered(t *testing.T) {
 		kernel.Args{Fields: operation.ProfileFields{Name: store.Given("M")}}, "one",
 	}); err != nil {
 		t.Errorf("the same key of another person: %v", err)
+	}
+}
+
+// TestSettingsOfOwners checks which fields of a shop its owners change. All others, such as those of the
+// plan, are for operators.
+func TestSettingsOfOwners(t *testing.T) {
+	var names []string
+	for _, in := range wire.Inputs(reflect.TypeFor[operation.ShopSettings]()) {
+		names = append(names, in.Name)
+	}
+	if have := strings.Join(names, " "); have != "name timezone currency language require_totp country_code forget_after_months" {
+		t.Errorf("owners change %s", have)
 	}
 }
