@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -102,17 +103,17 @@ func (c *DeleteShop) Run() error {
 
 // backups returns the paths of the backups in the folder that are not older than the shop, oldest first.
 func (c *DeleteShop) backups(sh store.Shop) (paths []string, err error) {
-	folder := backup.Folder{DB: c.DB, Dir: c.BackupDir}
-	files, err := folder.List()
-	for _, f := range files {
-		if path, ok := folder.Path(f.Name); ok && !f.At.Before(sh.CreatedAt.Std().Truncate(time.Second)) {
-			paths = append(paths, path)
-		}
-	}
+	files, err := backup.Folder{DB: c.DB, Dir: c.BackupDir}.List()
 	if err != nil {
 		return nil, fmt.Errorf("--backup-dir (PUNCHCARD_BACKUP_DIR): %w", err)
 	}
-	return append([]string{}, paths...), nil
+	paths = []string{}
+	for _, f := range files {
+		if !f.At.Before(sh.CreatedAt.Std().Truncate(time.Second)) {
+			paths = append(paths, filepath.Join(c.BackupDir, f.Name))
+		}
+	}
+	return paths, nil
 }
 
 // typedName asks at a terminal for the name of a shop.

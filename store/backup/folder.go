@@ -36,17 +36,6 @@ type Made struct {
 	Pruned []string // the names of the older backups that were removed
 }
 
-// Newest returns the time in the name of the newest backup, the zero time if
-// there is none.
-func (f Folder) Newest() (time.Time, error) {
-	all, err := f.list("")
-	if err != nil || len(all) == 0 {
-		return time.Time{}, err
-	}
-	at, _ := f.at(all[len(all)-1])
-	return at, nil
-}
-
 // File is a backup in a folder.
 type File struct {
 	Name string
@@ -55,26 +44,22 @@ type File struct {
 }
 
 // List returns the backups, oldest first.
-func (f Folder) List() (files []File, err error) {
-	names, err := f.list("")
-	for _, name := range names {
-		info, err := os.Stat(filepath.Join(f.Dir, name))
-		if err != nil { // it was removed meanwhile
-			continue
-		}
-		at, _ := f.at(name)
-		files = append(files, File{Name: name, At: at, Size: info.Size()})
+func (f Folder) List() ([]File, error) { return f.list("") }
+
+// Newest returns when the newest backup was begun, the zero time if there is none.
+func (f Folder) Newest() (time.Time, error) {
+	all, err := f.List()
+	if err != nil || len(all) == 0 {
+		return time.Time{}, err
 	}
-	return files, err
+	return all[len(all)-1].At, nil
 }
 
 // Path returns the path of the backup with a name. It returns false if there is none.
 func (f Folder) Path(name string) (string, bool) {
-	names, err := f.list("")
-	if err != nil || !slices.Contains(names, name) {
-		return "", false
-	}
-	return filepath.Join(f.Dir, name), true
+	all, _ := f.List() // none after an error
+	exists := slices.ContainsFunc(all, func(b File) bool { return b.Name == name })
+	return filepath.Join(f.Dir, name), exists
 }
 
 // Make removes the leftovers of killed runs, makes a backup named after now, and
@@ -85,8 +70,8 @@ func (f Folder) Make(ctx context.Context, now time.Time) (m Made, err error) {
 	if err != nil {
 		return m, err
 	}
-	for _, name := range left {
-		if err := RemoveLeftover(filepath.Join(f.Dir, name)); err != nil {
+	for _, b := range left {
+		if err := RemoveLeftover(filepath.Join(f.Dir, b.Name)); err != nil {
 			return m, err
 		}
 	}
@@ -99,20 +84,21 @@ func (f Folder) Make(ctx context.Context, now time.Time) (m Made, err error) {
 	if m.Size, err = create(ctx, f.DB, m.File, Options{Quick: f.Quick}); err != nil {
 		return Made{}, err
 	}
-	all, err := f.list("")
+	all, err := f.List()
 	if err != nil {
 		return m, err
 	}
 	var errs []error
 	for _, old := range all[:max(0, len(all)-f.Keep)] {
-		if old == name { // the clock was set back
+		if old.Name == name { // the clock was set back
 			continue
 		}
-		if err := os.Remove(filepath.Join(f.Dir, old)); err != nil {
-			errs = append(errs, file.Line(filepath.Join(f.Dir, old), err))
+		path := filepath.Join(f.Dir, old.Name)
+		if err := os.Remove(path); err != nil {
+			errs = append(errs, file.Line(path, err))
 			continue
 		}
-		m.Pruned = append(m.Pruned, old)
+		m.Pruned = append(m.Pruned, old.Name)
 	}
 	return m, errors.Join(errs...)
 }
@@ -132,19 +118,19 @@ func (f Folder) at(name string) (time.Time, bool) {
 	return at, ok && ok2 && err == nil && at.Format(TimeLayout) == text
 }
 
-// list returns the names of backups, oldest first, whose files have the suffix
-// after the name. It returns them without it, and skips what is no regular file.
-func (f Folder) list(suffix string) (names []string, err error) {
-	entries, err := os.ReadDir(f.Dir)
+// list returns the backups whose files have the suffix after the name, oldest first. It skips what is no regular file.
+func (f Folder) list(suffix string) (all []File, err error) {
+	entries, err := os.ReadDir(f.Dir) // sorted by name
 	if err != nil {
 		return nil, file.Line(f.Dir, err)
 	}
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), suffix)
-		if _, own := f.at(name); ok && own && e.Type().IsRegular() {
-			names = append(names, name)
+		at, own := f.at(name)
+		info, err := e.Info()
+		if ok && own && e.Type().IsRegular() && err == nil { // an error: it was removed meanwhile
+			all = append(all, File{name, at, info.Size()})
 		}
 	}
-	slices.Sort(names)
-	return names, nil
+	return all, nil
 }
