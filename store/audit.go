@@ -121,8 +121,9 @@ func (tx *Tx) DeleteAudit(keys []int64) error {
 	return tx.failed
 }
 
-// AuditFilter selects rows of the audit log by the fields that are set.
+// AuditFilter selects a page of rows of the audit log by the fields that are set.
 type AuditFilter struct {
+	PageQuery
 	ActorType Opt[string] `json:"actor_type" enum:"api_key,device,user,holder,system"`
 	ActorID   Opt[string] `json:"actor_id" max:"255" doc:"Of a key, a device or a person."`
 	Action    Opt[string] `json:"action" max:"64" pattern:"^[a-z_.]*$" words:"must be an action or the first part of some with its dot, such as card." doc:"An action such as card.issue, or the first part of some with its dot, such as card."`
@@ -139,12 +140,12 @@ func (f AuditFilter) Check(now Time) []Detail {
 // AuditLog returns a page of a shop's audit rows, newest first. Shop 0 stands for those
 // that concern no shop, such as a lock of an address.
 func (v *View) AuditLog(shop int64, q PageQuery) (Page[AuditRow], error) {
-	return v.Activity(shop, AuditFilter{}, q)
+	return v.Activity(shop, AuditFilter{PageQuery: q})
 }
 
 // Activity returns a page of those audit rows of a shop that pass a filter, newest
 // first. A page visits a bounded number of rows; from and to are found by a search.
-func (v *View) Activity(shop int64, f AuditFilter, q PageQuery) (p Page[AuditRow], err error) {
+func (v *View) Activity(shop int64, f AuditFilter) (p Page[AuditRow], err error) {
 	if details := f.Check(v.Now); details != nil {
 		return p, Invalid(details...)
 	}
@@ -180,7 +181,7 @@ func (v *View) Activity(shop int64, f AuditFilter, q PageQuery) (p Page[AuditRow
 	if f.To.Set {
 		w.below = v.firstKeyFrom("audit", f.To.V)
 	}
-	return page(v, w, q, auditCols, v.scanAudit)
+	return page(v, w, f.PageQuery, auditCols, v.scanAudit)
 }
 
 // actorTypes are the types of actors by the kinds of their ids.

@@ -96,9 +96,9 @@ func (n *namer) actor(actorType string, key Null[int64]) Named {
 
 // NamedActivity returns a page of those audit rows of a shop that pass a filter, newest
 // first, with names.
-func (v *View) NamedActivity(shop int64, f AuditFilter, q PageQuery) (p Page[Activity], err error) {
+func (v *View) NamedActivity(shop int64, f AuditFilter) (p Page[Activity], err error) {
 	v.snapshot()
-	rows, err := v.Activity(shop, f, q)
+	rows, err := v.Activity(shop, f)
 	if err != nil {
 		return p, err
 	}

@@ -81,6 +81,6 @@ func TestActivity(t *testing.T) {
 		}
 	}
 	refused(t, f.View(0, func(v *View) error {
-		return errorOf(v.Activity(f.a.Shop, AuditFilter{From: set(Time(2)), To: set(Time(1))}, PageQuery{}))
+		return errorOf(v.Activity(f.a.Shop, AuditFilter{From: set(Time(2)), To: set(Time(1))}))
 	}), ValidationFailed)
 }

@@ -75,8 +75,9 @@ type CardPatch struct {
 	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" format:"line" patch:"nullable"`
 }
 
-// CardFilter selects cards of a list by the fields that are set.
+// CardFilter selects a page of cards by the fields that are set.
 type CardFilter struct {
+	PageQuery
 	ExternalRef Opt[string] `json:"external_ref" max:"255" doc:"Exact match."`
 	HolderEmail Opt[string] `json:"holder_email" format:"email" max:"254" doc:"Matches without regard to case."`
 	ProgramID   Opt[string] `json:"program_id"`
@@ -202,7 +203,7 @@ func (v *View) selectCards(list byte, shop int64, programID, ref, holderEmail Op
 }
 
 // Cards returns a page of cards, newest first.
-func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
+func (v *View) Cards(a Access, f CardFilter) (Page[Card], error) {
 	w := v.selectCards(listCards, a.Shop, f.ProgramID, f.ExternalRef, f.HolderEmail)
 	if f.Phone.Set {
 		w.useChains("SELECT card_id FROM contacts WHERE shop_id=? AND phone_key=?", a.Shop, phoneKey(f.Phone.V))
@@ -218,7 +219,7 @@ func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 		w.filter(withinRestriction, jsonKeys(a.Locations))
 	}
 	var programs []int64
-	p, err := page(v, w, q, listedCardCols, func(r *rows, key int64) Card {
+	p, err := page(v, w, f.PageQuery, listedCardCols, func(r *rows, key int64) Card {
 		c := v.scanCard(r, key, v.Now)
 		programs = append(programs, c.program)
 		return c.Card

@@ -136,15 +136,16 @@ func (v *View) exportChain(keys []int64) (x ChainExport) {
 	return x
 }
 
-// ExportFilter selects the cards of an export.
+// ExportFilter selects a page of the cards of an export.
 type ExportFilter struct {
+	PageQuery
 	ListFilter
 	CardIDs Opt[string] `json:"card_ids" max:"4000" doc:"Only these cards: their ids, separated by commas."`
 }
 
 // ExportCards returns a page of the shop's cards with all that is known of them, newest
 // first.
-func (v *View) ExportCards(shop int64, f ExportFilter, q PageQuery) (Page[ExportedCard], error) {
+func (v *View) ExportCards(shop int64, f ExportFilter) (Page[ExportedCard], error) {
 	w := v.selectCards(listExport, shop, f.ProgramID, Opt[string]{}, Opt[string]{})
 	w.join = " JOIN programs p ON p.id=c.program_id"
 	if f.CardIDs.Set {
@@ -156,6 +157,6 @@ func (v *View) ExportCards(shop int64, f ExportFilter, q PageQuery) (Page[Export
 	}
 	v.filterRoots(shop, f.ListFilter, rootOfCard, &w.filters)
 	v.filterCards(f.ListFilter, &w.filters)
-	return page(v, w, q, exportedCardCols,
+	return page(v, w, f.PageQuery, exportedCardCols,
 		func(r *rows, key int64) ExportedCard { return v.scanExported(r, key, v.Now) })
 }

@@ -12,8 +12,9 @@ const (
 	SortLastSeen = "last_seen"
 )
 
-// CardFind selects cards for an assistant. All fields that are set must match.
+// CardFind selects a page of cards for an assistant. All fields that are set must match.
 type CardFind struct {
+	PageQuery
 	ProgramID   Opt[string] `json:"program_id"`
 	ExternalRef Opt[string] `json:"external_ref" max:"255" doc:"Exact match."`
 	Email       Opt[string] `json:"email" format:"email" max:"254" doc:"Matches without regard to case."`
@@ -74,7 +75,7 @@ func (v *View) liveChains(roots string, args []any, root, card conditions, stamp
 // FindCards returns a page of the cards that pass a filter. A page visits at most
 // PageVisits cards. A restricted key cannot ask when cards were seen or which prizes are
 // due, since that tells what happened at other locations.
-func (v *View) FindCards(a Access, f CardFind, q PageQuery) (p Counted[CardFound], err error) {
+func (v *View) FindCards(a Access, f CardFind) (p Counted[CardFound], err error) {
 	bySeen := f.NotSeenDays.Set || f.Sort.Or("") == SortLastSeen
 	if bySeen || f.PrizeDue.Or(false) {
 		if err := requireWholeShop(a); err != nil {
@@ -86,14 +87,14 @@ func (v *View) FindCards(a Access, f CardFind, q PageQuery) (p Counted[CardFound
 	list := ListFilter{ProgramID: f.ProgramID, Status: f.Status, PrizeDue: f.PrizeDue}
 	if bySeen {
 		list.NotSeenDays = Given(f.NotSeenDays.V) // 0 are all
-		x := cardSearch{View: v, shop: a.Shop, CardSearch: CardSearch{ListFilter: list, Live: true}}
+		x := cardSearch{View: v, shop: a.Shop, CardSearch: CardSearch{PageQuery: f.PageQuery, ListFilter: list, Live: true}}
 		if f.ExternalRef.Set {
 			x.further.add("c.external_ref=?", f.ExternalRef.V)
 		}
 		if f.Email.Set {
 			x.further.add("c.email_key=?", foldCase(f.Email.V))
 		}
-		if found, err = x.page(q); err == nil {
+		if found, err = x.page(); err == nil {
 			p.Total, err = x.count(maxTotal, maxTotalVisits)
 		}
 	} else {
@@ -105,7 +106,7 @@ func (v *View) FindCards(a Access, f CardFind, q PageQuery) (p Counted[CardFound
 		if a.Restricted {
 			w.filter("EXISTS (SELECT 1 FROM programs p WHERE p.id=c.program_id AND "+withinRestriction+")", jsonKeys(a.Locations))
 		}
-		found, err = page(v, w, q, epochColumn+", c.id", func(_ *rows, key int64) int64 { return key })
+		found, err = page(v, w, f.PageQuery, epochColumn+", c.id", func(_ *rows, key int64) int64 { return key })
 		p.Total = v.count(w)
 	}
 	p.Page = Page[CardFound]{v.cardsFound(a, found.Data), found.NextCursor, found.Limit}

@@ -13,8 +13,8 @@ func (f *fixture) find(a Access, find CardFind, limit int64) (ids []string, page
 	f.t.Helper()
 	var totals []Total
 	for _, c := range allPages(f.t, func(q PageQuery) Page[CardFound] {
-		q.Limit = set(limit)
-		p := view(f, func(v *View) (Counted[CardFound], error) { return v.FindCards(a, find, q) })
+		find.Limit, find.Cursor = set(limit), q.Cursor
+		p := view(f, func(v *View) (Counted[CardFound], error) { return v.FindCards(a, find) })
 		totals = append(totals, p.Total)
 		return p.Page
 	}, nil) {
@@ -122,18 +122,18 @@ func TestFindBySeen(t *testing.T) {
 		}
 	}
 	k.view(func(v *View) error {
-		p, err := v.ExportCards(k.a.Shop, ExportFilter{ListFilter: ListFilter{NotSeenDays: setInt(3)}}, PageQuery{})
+		p, err := v.ExportCards(k.a.Shop, ExportFilter{ListFilter: ListFilter{NotSeenDays: setInt(3)}})
 		if len(p.Data) != 3 || p.Data[0].ID != cards[2] || p.Data[2].ID != cards[0] {
 			t.Errorf("an export: %+v", p.Data)
 		}
 		return err
 	})
 	first := view(k.fixture, func(v *View) (Counted[CardFound], error) {
-		return v.FindCards(k.a, CardFind{NotSeenDays: setInt(1)}, PageQuery{Limit: setInt(1)})
+		return v.FindCards(k.a, CardFind{PageQuery: PageQuery{Limit: setInt(1)}, NotSeenDays: setInt(1)})
 	})
 	k.stamped(cards[0], 1) // the card at which the page ended
 	k.view(func(v *View) error {
-		rest, err := v.FindCards(k.a, CardFind{NotSeenDays: setInt(1)}, PageQuery{Cursor: set(first.NextCursor.V)})
+		rest, err := v.FindCards(k.a, CardFind{PageQuery: PageQuery{Cursor: set(first.NextCursor.V)}, NotSeenDays: setInt(1)})
 		if len(rest.Data) != 4 || rest.Data[0].ID != cards[2] {
 			t.Errorf("after the card was stamped: %+v", rest.Data)
 		}
@@ -153,10 +153,10 @@ func TestRestrictedKeysSeeNoDays(t *testing.T) {
 	k, _, _ := startSeen(t)
 	restricted := Access{Shop: k.a.Shop, Restricted: true, Locations: []int64{k.device.Location}}
 	for _, find := range []CardFind{{NotSeenDays: setInt(1)}, {PrizeDue: set(true)}, {Sort: set(SortLastSeen)}} {
-		refused(t, k.View(0, func(v *View) error { return errorOf(v.FindCards(restricted, find, PageQuery{})) }), LocationScopeUnsupported)
+		refused(t, k.View(0, func(v *View) error { return errorOf(v.FindCards(restricted, find)) }), LocationScopeUnsupported)
 	}
 	k.view(func(v *View) error {
-		p, err := v.FindCards(restricted, CardFind{}, PageQuery{})
+		p, err := v.FindCards(restricted, CardFind{})
 		for _, c := range p.Data {
 			if c.LastSeenAt.Valid || c.LastSeenDay != "" || c.PrizeDue {
 				t.Errorf("a restricted key is told %+v", c)
@@ -238,7 +238,7 @@ func TestTotals(t *testing.T) {
 	}
 	total := func(f CardFind) (total Total) {
 		k.view(func(v *View) error {
-			p, err := v.FindCards(k.a, f, PageQuery{})
+			p, err := v.FindCards(k.a, f)
 			total = p.Total
 			return err
 		})

@@ -203,8 +203,9 @@ func TestListsFollowModel(t *testing.T) {
 		total := s
 		total.Sort, total.Live = Opt[string]{}, s.Live || s.Sort.Or(SortNewest) != SortNewest
 		all := Total{N: int64(len(m.search(k.fixture, total)))}
-		for _, quick := range []bool{true, false} {
-			if got := view(k.fixture, func(v *View) (Total, error) { return v.CountCards(k.a.Shop, s, quick) }); got != all {
+		for _, limit := range []int{maxListTotal, maxTotal} {
+			count := func(v *View) (Total, error) { return v.countCards(k.a.Shop, s, limit, 10*limit) }
+			if got := view(k.fixture, count); got != all {
 				t.Fatalf("%+v: total %+v, want %+v", s, got, all)
 			}
 		}

@@ -61,7 +61,7 @@ func TestMergeMoves(t *testing.T) {
 		t.Errorf("the code of the other card finds %+v", l)
 	}
 	found := view(k.fixture, func(v *View) (Page[FoundCard], error) {
-		return v.SearchCards(k.a.Shop, CardSearch{Q: set("5678"), Live: true}, PageQuery{})
+		return v.SearchCards(k.a.Shop, CardSearch{Q: set("5678"), Live: true})
 	})
 	if len(found.Data) != 1 {
 		t.Errorf("%d cards have the phone number", len(found.Data))

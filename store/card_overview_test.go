@@ -271,7 +271,10 @@ func TestExportCards(t *testing.T) {
 	other := f.shop(ShopFields{})
 	f.in(other).card(f.in(other).program(stamps("Other")))
 	exported := func(filter ExportFilter) []string {
-		read := func(v *View, q PageQuery) (Page[ExportedCard], error) { return v.ExportCards(f.a.Shop, filter, q) }
+		read := func(v *View, q PageQuery) (Page[ExportedCard], error) {
+			filter.PageQuery = q
+			return v.ExportCards(f.a.Shop, filter)
+		}
 		return allPages(t, inPagesOf(1, pages(f, read, func(c ExportedCard) string { return c.ID })), nil)
 	}
 	if got := exported(ExportFilter{}); len(got) != 4 || got[0] != gift || got[1] != cards[1] {

@@ -128,17 +128,18 @@ const (
 	maxListTotalVisits = 1000
 )
 
-// CountCards returns how many cards a search finds. A quick count ends early.
-func (v *View) CountCards(shop int64, f CardSearch, quick bool) (t Total, err error) {
+// CountCards returns how many cards a search finds, as far as a list shows it.
+func (v *View) CountCards(shop int64, f CardSearch) (Total, error) {
+	return v.countCards(shop, f, maxListTotal, maxListTotalVisits)
+}
+
+// countCards returns how many cards a search finds. It counts up to limit.
+func (v *View) countCards(shop int64, f CardSearch, limit, visits int) (t Total, err error) {
 	if details := f.Check(v.Now); details != nil {
 		return t, Invalid(details...)
 	}
 	v.snapshot()
 	f.Live = f.Live || f.Sort.Or(SortNewest) != SortNewest // orders have no archived cards
 	f.Sort = Opt[string]{}
-	limit, visits := maxTotal, maxTotalVisits
-	if quick {
-		limit, visits = maxListTotal, maxListTotalVisits
-	}
 	return cardSearch{View: v, shop: shop, CardSearch: f}.count(limit, visits)
 }

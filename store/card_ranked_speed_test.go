@@ -23,8 +23,8 @@ func BenchmarkCardList(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				f.view(func(v *View) error { return errorOf(v.SearchCards(f.a.Shop, s, PageQuery{})) })
-				f.view(func(v *View) error { return errorOf(v.CountCards(f.a.Shop, s, true)) })
+				f.view(func(v *View) error { return errorOf(v.SearchCards(f.a.Shop, s)) })
+				f.view(func(v *View) error { return errorOf(v.CountCards(f.a.Shop, s)) })
 			}
 		})
 	}

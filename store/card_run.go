@@ -115,7 +115,7 @@ func (q *queries) cardRunOf(shop, key int64) (CardRun, error) {
 
 // CountRun returns how many cards a run of a filter would change, as far as counting is quick enough.
 func (v *View) CountRun(shop int64, f ListFilter) (Total, error) {
-	return v.CountCards(shop, CardSearch{ListFilter: f}, false)
+	return v.countCards(shop, CardSearch{ListFilter: f}, maxTotal, maxTotalVisits)
 }
 
 // StartCardRun begins a change of many cards. total is how many pass the filter, for a run of all of them. A shop has one at a time.

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// CardSearch selects cards for a person who looks for one. All fields that are set
+// CardSearch selects a page of cards for a person who looks for one. All fields that are set
 // must match.
 type CardSearch struct {
+	PageQuery
 	Q Opt[string] `json:"q" max:"254" doc:"Beginnings of words of the holder's name, without regard to case, accents, apostrophes and hyphens; the beginning of an address (with an @); a phone number, or its last 4 or more digits; an external_ref; a short code; what a QR code holds; the barcode of an earlier card; or a card's id."`
 	ListFilter
 	Sort Opt[string] `json:"sort" enum:"newest,last_visit,stamps,balance" doc:"Default newest. By last_visit and balance the greatest first, without archived cards; by stamps the 1,000 cards that were presented last. Not with q."`
@@ -124,10 +125,10 @@ func (f CardSearch) bySeen() bool {
 // names by id, code or external_ref come first. The others are in the order of the
 // words or addresses that match, or newest first if there is no q. A page visits at
 // most PageVisits cards, as page does.
-func (v *View) SearchCards(shop int64, f CardSearch, q PageQuery) (p Page[FoundCard], err error) {
+func (v *View) SearchCards(shop int64, f CardSearch) (p Page[FoundCard], err error) {
 	v.snapshot()
 	x := cardSearch{View: v, shop: shop, CardSearch: f}
-	found, err := x.page(q)
+	found, err := x.page()
 	if err != nil {
 		return p, err
 	}
@@ -164,10 +165,10 @@ func (x cardSearch) list() byte {
 }
 
 // page finds the cards of one page, and returns their keys.
-func (x cardSearch) page(q PageQuery) (p Page[int64], err error) {
-	x.limit, x.visits = x.View.limit(q), x.s.opts.PageVisits
+func (x cardSearch) page() (p Page[int64], err error) {
+	x.limit, x.visits = x.View.limit(x.PageQuery), x.s.opts.PageVisits
 	list := x.list() // before run, which takes off a filter that all cards of its walk pass
-	err = x.run(q.Cursor)
+	err = x.run(x.Cursor)
 	p = Page[int64]{Data: x.found, Limit: x.limit}
 	if x.more {
 		// Of a name the place is that of the word too.

@@ -67,7 +67,10 @@ func (f *fixture) indexNames() {
 // searched returns the ids of all pages of a search.
 func (f *fixture) searched(t *testing.T, s CardSearch, limit int) []string {
 	t.Helper()
-	read := func(v *View, q PageQuery) (Page[FoundCard], error) { return v.SearchCards(f.a.Shop, s, q) }
+	read := func(v *View, q PageQuery) (Page[FoundCard], error) {
+		s.PageQuery = q
+		return v.SearchCards(f.a.Shop, s)
+	}
 	return allPages(t, inPagesOf(int64(limit), pages(f, read, func(c FoundCard) string { return c.ID })), nil)
 }
 
@@ -136,8 +139,8 @@ func TestSearchCards(t *testing.T) {
 		{CardSearch{Q: set("ada"), ListFilter: ListFilter{BirthdayMonth: setInt(2)}}, []string{jose}},
 		{CardSearch{Q: set("ada"), ListFilter: ListFilter{BirthdayMonth: setInt(3)}}, nil},
 	} {
-		for _, quick := range []bool{true, false} {
-			total := view(f, func(v *View) (Total, error) { return v.CountCards(f.a.Shop, c.search, quick) })
+		for _, limit := range []int{maxListTotal, maxTotal} {
+			total := view(f, func(v *View) (Total, error) { return v.countCards(f.a.Shop, c.search, limit, 10*limit) })
 			if total != (Total{N: int64(len(c.want))}) {
 				t.Errorf("%+v counts %+v, want %d", c.search, total, len(c.want))
 			}
@@ -167,7 +170,7 @@ func (k till) findsOverflow(t *testing.T, card, program, prize string) {
 		}
 	}
 	k.reads(func(v *View) {
-		p, err := v.SearchCards(k.a.Shop, CardSearch{Q: set(k.cardCode(k.key(KindCard, card), 0))}, PageQuery{})
+		p, err := v.SearchCards(k.a.Shop, CardSearch{Q: set(k.cardCode(k.key(KindCard, card), 0))})
 		if err != nil || len(p.Data) != 1 {
 			t.Fatal(p, err)
 		}
@@ -339,7 +342,8 @@ func TestSearchVisitsBoundedRows(t *testing.T) {
 		}
 		allPages(t, func(q PageQuery) Page[FoundCard] {
 			pages++
-			return view(f, func(v *View) (Page[FoundCard], error) { return v.SearchCards(f.a.Shop, none, q) })
+			none.PageQuery = q
+			return view(f, func(v *View) (Page[FoundCard], error) { return v.SearchCards(f.a.Shop, none) })
 		}, nil)
 		if pages != all/visits+1 {
 			t.Errorf("%q: %d cards without a match took %d pages of %d visits", text, all, pages, visits)
@@ -365,7 +369,7 @@ func TestSearchWhileNamesAreIndexed(t *testing.T) {
 			f.indexNames()
 		}
 		q.Limit = setInt(2)
-		f.reads(func(v *View) { p = check(v.SearchCards(f.a.Shop, CardSearch{Q: set("ada")}, q)) })
+		f.reads(func(v *View) { p = check(v.SearchCards(f.a.Shop, CardSearch{PageQuery: q, Q: set("ada")})) })
 		for _, c := range p.Data {
 			delete(want, c.ID)
 		}
@@ -387,7 +391,7 @@ func TestSearchCursors(t *testing.T) {
 	var cursor string
 	search := func(shop int64, text, cursor string) (p Page[FoundCard], err error) {
 		q := PageQuery{Limit: setInt(1), Cursor: Opt[string]{V: cursor, Set: cursor != ""}}
-		err = f.View(0, func(v *View) error { p, err = v.SearchCards(shop, CardSearch{Q: set(text)}, q); return err })
+		err = f.View(0, func(v *View) error { p, err = v.SearchCards(shop, CardSearch{PageQuery: q, Q: set(text)}); return err })
 		return p, err
 	}
 	p := check(search(f.a.Shop, "ada", ""))
@@ -407,8 +411,8 @@ func TestSearchCursors(t *testing.T) {
 	}
 	for _, list := range []CardSearch{{Sort: set(SortLastVisit)}, {ListFilter: ListFilter{NotSeenDays: setInt(1)}}} {
 		f.reads(func(v *View) {
-			q := PageQuery{Cursor: set(v.cursor(listCardSearch, f.a.Shop, 0, 1))}
-			refused(t, errorOf(v.SearchCards(f.a.Shop, list, q)), ValidationFailed)
+			list.Cursor = set(v.cursor(listCardSearch, f.a.Shop, 0, 1))
+			refused(t, errorOf(v.SearchCards(f.a.Shop, list)), ValidationFailed)
 		})
 	}
 	f.erase(cards[0])
@@ -420,9 +424,9 @@ func TestSearchRefusesOrders(t *testing.T) {
 	f.reads(func(v *View) {
 		for _, s := range []CardSearch{{Q: set("a")}, {ListFilter: ListFilter{Status: set(StatusArchived)}}} {
 			s.Sort = set(SortStamps)
-			refused(t, errorOf(v.CountCards(f.a.Shop, s, true)), ValidationFailed)
+			refused(t, errorOf(v.CountCards(f.a.Shop, s)), ValidationFailed)
 		}
 		q := PageQuery{Cursor: set(v.cursor(listCards, f.a.Shop, 0, 1))}
-		refused(t, errorOf(v.SearchCards(f.a.Shop, CardSearch{Sort: set(SortBalance)}, q)), ValidationFailed)
+		refused(t, errorOf(v.SearchCards(f.a.Shop, CardSearch{PageQuery: q, Sort: set(SortBalance)})), ValidationFailed)
 	})
 }

@@ -41,8 +41,9 @@ type TillTransaction struct {
 	ClientReference Null[string] `json:"client_reference" doc:"The UUID that the till gave the write; of two rows of one write, the first has it."`
 }
 
-// TransactionFilter selects rows of the ledger.
+// TransactionFilter selects a page of rows of the ledger.
 type TransactionFilter struct {
+	PageQuery
 	LocationID Opt[string] `json:"location_id" doc:"For a restricted key, a location outside its restriction gives an empty page."`
 	ProgramID  Opt[string] `json:"program_id"`
 	CardID     Opt[string] `json:"card_id"`
@@ -63,17 +64,17 @@ var transactionCols = epochColumn + `, t.id, t.card_id, t.program_id, t.type, t.
 	t.prize_id, t.reversed_at, t.created_at`
 
 // Transactions returns a page of the ledger, newest first.
-func (v *View) Transactions(a Access, f TransactionFilter, q PageQuery) (Page[Transaction], error) {
-	p, err := v.transactions(a, f, q, false)
+func (v *View) Transactions(a Access, f TransactionFilter) (Page[Transaction], error) {
+	p, err := v.transactions(a, f, false)
 	return p.Page, err
 }
 
 // CountedTransactions returns a page of the ledger, newest first, and the number of rows that f selects.
-func (v *View) CountedTransactions(a Access, f TransactionFilter, q PageQuery) (Counted[Transaction], error) {
-	return v.transactions(a, f, q, true)
+func (v *View) CountedTransactions(a Access, f TransactionFilter) (Counted[Transaction], error) {
+	return v.transactions(a, f, true)
 }
 
-func (v *View) transactions(a Access, f TransactionFilter, q PageQuery, count bool) (p Counted[Transaction], err error) {
+func (v *View) transactions(a Access, f TransactionFilter, count bool) (p Counted[Transaction], err error) {
 	if details := f.Check(v.Now); details != nil {
 		return p, Invalid(details...)
 	}
@@ -87,7 +88,7 @@ func (v *View) transactions(a Access, f TransactionFilter, q PageQuery, count bo
 	}
 	v.filterTransactions(&w, a, f)
 	v.boundByTime(&w, a.Shop, f)
-	if p.Page, err = page(v, w, q, transactionCols, v.scanTransaction); err == nil && count {
+	if p.Page, err = page(v, w, f.PageQuery, transactionCols, v.scanTransaction); err == nil && count {
 		p.Total = v.count(w)
 	}
 	return p, err

@@ -228,7 +228,9 @@ func (s *simulation) finish() {
 	}
 	stamps, value, rows := map[string]int64{}, map[string]int64{}, 0
 	for _, t := range allPages(s.f.t.(*testing.T), func(q PageQuery) Page[Transaction] {
-		return view(s.f, func(v *View) (Page[Transaction], error) { return v.Transactions(s.f.a, TransactionFilter{}, q) })
+		return view(s.f, func(v *View) (Page[Transaction], error) {
+			return v.Transactions(s.f.a, TransactionFilter{PageQuery: q})
+		})
 	}, nil) {
 		rows++
 		stamps[t.CardID] += t.StampsDelta.V

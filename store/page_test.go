@@ -49,17 +49,23 @@ func inPagesOf(limit int64, page func(PageQuery) Page[string]) func(PageQuery) P
 }
 
 func (f *fixture) cards(a Access, filter CardFilter) func(PageQuery) Page[string] {
-	read := func(v *View, q PageQuery) (Page[Card], error) { return v.Cards(a, filter, q) }
+	read := func(v *View, q PageQuery) (Page[Card], error) {
+		filter.PageQuery = q
+		return v.Cards(a, filter)
+	}
 	return pages(f, read, func(c Card) string { return c.ID })
 }
 
 func (f *fixture) transactions(a Access, filter TransactionFilter) func(PageQuery) Page[string] {
-	read := func(v *View, q PageQuery) (Page[Transaction], error) { return v.Transactions(a, filter, q) }
+	read := func(v *View, q PageQuery) (Page[Transaction], error) {
+		filter.PageQuery = q
+		return v.Transactions(a, filter)
+	}
 	return pages(f, read, func(x Transaction) string { return x.ID })
 }
 
 func (f *fixture) programs(a Access, kind Opt[string]) func(PageQuery) Page[string] {
-	read := func(v *View, q PageQuery) (Page[Program], error) { return v.Programs(a, kind, q) }
+	read := func(v *View, q PageQuery) (Page[Program], error) { return v.Programs(a, ProgramFilter{q, kind}) }
 	return pages(f, read, func(x Program) string { return x.ID })
 }
 
@@ -74,7 +80,10 @@ func (f *fixture) auditLog() func(PageQuery) Page[string] {
 }
 
 func (f *fixture) activity(filter AuditFilter) func(PageQuery) Page[string] {
-	read := func(v *View, q PageQuery) (Page[AuditRow], error) { return v.Activity(f.a.Shop, filter, q) }
+	read := func(v *View, q PageQuery) (Page[AuditRow], error) {
+		filter.PageQuery = q
+		return v.Activity(f.a.Shop, filter)
+	}
 	return pages(f, read, func(x AuditRow) string { return fmt.Sprint(x.ID) })
 }
 
@@ -210,7 +219,7 @@ func TestTransactionsByTime(t *testing.T) {
 		for _, to := range bounds {
 			filter := TransactionFilter{From: from, To: to}
 			if from.Set && to.Set && from.V > to.V {
-				refused(t, f.View(0, func(v *View) error { return errorOf(v.Transactions(f.a, filter, PageQuery{})) }), ValidationFailed)
+				refused(t, f.View(0, func(v *View) error { return errorOf(v.Transactions(f.a, filter)) }), ValidationFailed)
 				continue
 			}
 			for _, by := range []string{"shop", "card", "type"} {

@@ -12,11 +12,11 @@ func runForAssistants(f *fixture, restricted Access, l ledgerCase) {
 				Status:      on(3, StatusActive),
 				PrizeDue:    Opt[bool]{V: true, Set: n>>4 == 1},
 			}
-			check(v.FindCards(f.a, find, PageQuery{}))
+			check(v.FindCards(f.a, find))
 			find.NotSeenDays = setInt(1)
-			check(v.FindCards(f.a, find, PageQuery{}))
+			check(v.FindCards(f.a, find))
 		}
-		check(v.FindCards(restricted, CardFind{ProgramID: set(l.program)}, PageQuery{}))
+		check(v.FindCards(restricted, CardFind{ProgramID: set(l.program)}))
 		check(v.CardSeen(f.a, l.card))
 		for _, a := range []Access{f.a, restricted} {
 			q := CompareQuery{From: set("2026-01-01"), To: set("2026-01-02")}
@@ -25,7 +25,7 @@ func runForAssistants(f *fixture, restricted Access, l ledgerCase) {
 			q.LocationID, q.ProgramID, q.Weekday = Opt[string]{}, set(l.program), setInt(1)
 			check(v.ComparePeriods(a, q))
 		}
-		check(v.WebhookReports(f.a, WebhookReportQuery{}, PageQuery{}))
+		check(v.WebhookReports(f.a, WebhookReportQuery{}))
 		check(v.CallsOf(1, 1))
 		check(v.KeyInfos(f.a.Shop))
 	})

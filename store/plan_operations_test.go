@@ -329,7 +329,7 @@ func runManyCards(f *fixture, l ledgerCase) {
 		for _, run := range check(v.CardRuns(f.a.Shop)) {
 			check(v.CardRun(f.a.Shop, run.ID))
 		}
-		check(v.ExportCards(f.a.Shop, ExportFilter{ListFilter{BirthdayMonth: setInt(2)}, set(l.card)}, PageQuery{}))
+		check(v.ExportCards(f.a.Shop, ExportFilter{ListFilter: ListFilter{BirthdayMonth: setInt(2)}, CardIDs: set(l.card)}))
 	})
 	f.writes(func(tx *Tx) {
 		succeed(tx.EraseCards(f.a.Shop, EraseFields{CardIDs: set([]string{check(tx.IssueCard(f.a, l.program, CardFields{},
@@ -351,7 +351,7 @@ func runLists(f *fixture, restricted Access, l ledgerCase) {
 					Status:      on(3, StatusActive),
 					Phone:       on(4, "+390612345678"),
 					Code:        on(5, "4006381333931"),
-				}, PageQuery{}))
+				}))
 				for _, kind := range []Opt[string]{{}, set("stamp")} {
 					check(v.Transactions(a, TransactionFilter{
 						LocationID: on(0, l.location),
@@ -360,11 +360,11 @@ func runLists(f *fixture, restricted Access, l ledgerCase) {
 						Type:       kind,
 						From:       at(3),
 						To:         at(3),
-					}, PageQuery{}))
+					}))
 				}
 			}
-			check(v.Programs(a, set("standard"), PageQuery{}))
-			check(v.Programs(a, Opt[string]{}, PageQuery{}))
+			check(v.Programs(a, ProgramFilter{Type: set("standard")}))
+			check(v.Programs(a, ProgramFilter{}))
 			check(v.Locations(a, PageQuery{}))
 			check(v.Webhooks(a, l.program))
 		}
@@ -382,21 +382,24 @@ func runSearches(f *fixture, expired string, l ledgerCase) {
 					ProgramID:   Opt[string]{V: l.program, Set: n&4 == 4},
 					SeenFrom:    Opt[Time]{V: 1, Set: n&24 == 8},
 					NotSeenDays: Opt[int64]{V: 1, Set: n&16 == 16},
-				}}, PageQuery{}))
+				}}))
 			}
-			check(v.SearchCards(f.a.Shop, CardSearch{Q: text}, PageQuery{Limit: setInt(1)}))
+			check(v.SearchCards(f.a.Shop, CardSearch{PageQuery: PageQuery{Limit: setInt(1)}, Q: text}))
 		}
 		for _, sort := range []string{SortLastVisit, SortStamps, SortBalance} {
 			for _, program := range []Opt[string]{{}, set(l.program)} {
-				check(v.SearchCards(f.a.Shop, CardSearch{Sort: set(sort), ListFilter: ListFilter{ProgramID: program}},
-					PageQuery{Limit: setInt(1)}))
+				check(v.SearchCards(f.a.Shop, CardSearch{
+					PageQuery:  PageQuery{Limit: setInt(1)},
+					Sort:       set(sort),
+					ListFilter: ListFilter{ProgramID: program},
+				}))
 			}
 		}
-		for _, quick := range []bool{true, false} {
+		for _, limit := range []int{maxListTotal, maxTotal} {
 			for _, filter := range []ListFilter{{BirthdayMonth: setInt(2)}, {NotSeenDays: setInt(1)}, {PrizeDue: set(true)}} {
 				s := CardSearch{ListFilter: filter}
-				check(v.SearchCards(f.a.Shop, s, PageQuery{}))
-				check(v.CountCards(f.a.Shop, s, quick))
+				check(v.SearchCards(f.a.Shop, s))
+				check(v.countCards(f.a.Shop, s, limit, 10*limit))
 			}
 		}
 		for _, card := range []string{expired, l.card} {
@@ -413,7 +416,7 @@ func runSearches(f *fixture, expired string, l ledgerCase) {
 					TargetID:  on(3, target),
 					From:      at(4),
 					To:        at(5),
-				}, PageQuery{}))
+				}))
 			}
 		}
 	})
@@ -507,7 +510,7 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 			{PrizeDue: set(true), SeenFrom: set(Time(1))},
 			{NotSeenDays: setInt(1)},
 		} {
-			check(v.ExportCards(shop, ExportFilter{ListFilter: filter}, PageQuery{}))
+			check(v.ExportCards(shop, ExportFilter{ListFilter: filter}))
 		}
 		check(v.actorsOf(shop, []ledgerTime{{1, 1}}), v.failed)
 		for _, a := range []Access{f.a, restricted} {
@@ -528,10 +531,10 @@ func runPeoplesReads(f *fixture, hook, delivery string) {
 		check(v.KeyInfos(shop))
 		check(v.ShopWebhooks(shop, WebhooksFilter{}))
 		check(v.ShopWebhook(shop, hook))
-		check(v.WebhookLog(shop, hook, LogFilter{State: set("failed")}, PageQuery{}))
+		check(v.WebhookLog(shop, hook, LogFilter{State: set("failed")}))
 		check(v.LoggedDelivery(shop, hook, delivery))
 		check(v.ActivityActors(shop))
-		check(v.NamedActivity(shop, AuditFilter{}, PageQuery{}))
+		check(v.NamedActivity(shop, AuditFilter{}))
 	})
 }
 

@@ -159,15 +159,21 @@ func (q *queries) readProgram(sql string, key, shop int64) (p program) {
 	return p
 }
 
+// ProgramFilter selects a page of programs.
+type ProgramFilter struct {
+	PageQuery
+	Type Opt[string] `json:"type" enum:"standard,private,discount,access,prepaid" doc:"Only programs of this type."`
+}
+
 // Programs returns a page of the shop's programs, newest first, including unpublished
 // ones: all, or those of one type. A key's restriction to locations does not matter.
-func (v *View) Programs(a Access, programType Opt[string], q PageQuery) (Page[Program], error) {
+func (v *View) Programs(a Access, f ProgramFilter) (Page[Program], error) {
 	w := listQuery{list: listPrograms, shop: a.Shop, table: "programs p", alias: "p"}
 	w.useIndex("p.shop_id=? AND p.deleted_at IS NULL", a.Shop)
-	if programType.Set {
-		w.filter("p.type=?", programType.V)
+	if f.Type.Set {
+		w.filter("p.type=?", f.Type.V)
 	}
-	return page(v, w, q, columns(append([]string{epochColumn, "p.id"}, programCols...)...), v.scanProgram)
+	return page(v, w, f.PageQuery, columns(append([]string{epochColumn, "p.id"}, programCols...)...), v.scanProgram)
 }
 
 // Program returns a program with its prize ladder.

@@ -55,8 +55,12 @@ func (v *View) TillSearch(shop int64, q string) (found []TillFound, err error) {
 	seen := map[int64]bool{}
 	found = make([]TillFound, 0, tillFoundMost)
 	for _, byEmail := range []bool{false, true} {
-		p, err := v.SearchCards(shop, CardSearch{Q: Given(q), ByEmail: byEmail, Live: true},
-			PageQuery{Limit: Given[int64](4 * tillFoundMost)})
+		p, err := v.SearchCards(shop, CardSearch{
+			PageQuery: PageQuery{Limit: Given[int64](4 * tillFoundMost)},
+			Q:         Given(q),
+			ByEmail:   byEmail,
+			Live:      true,
+		})
 		if err != nil {
 			return found, err
 		}

@@ -108,8 +108,9 @@ type LoggedDelivery struct {
 	Sequence      int64      `json:"sequence"`
 }
 
-// LogFilter selects entries of a webhook's log.
+// LogFilter selects a page of entries of a webhook's log.
 type LogFilter struct {
+	PageQuery
 	State Opt[string] `json:"state" enum:"delivered,failed,pending"`
 	Event Opt[string] `json:"event" max:"64"`
 }
@@ -128,15 +129,15 @@ func (v *View) scanLogged(r *rows, webhook string) LoggedDelivery {
 
 // WebhookLog returns a page of a webhook's log, newest first. With filters it visits at
 // most PageVisits entries.
-func (v *View) WebhookLog(shop int64, id string, f LogFilter, q PageQuery) (p Page[LoggedDelivery], err error) {
+func (v *View) WebhookLog(shop int64, id string, f LogFilter) (p Page[LoggedDelivery], err error) {
 	v.snapshot()
 	w, err := v.webhookByID(Access{Shop: shop}, id)
 	if err != nil {
 		return p, err
 	}
-	limit := v.limit(q)
+	limit := v.limit(f.PageQuery)
 	p = Page[LoggedDelivery]{Data: make([]LoggedDelivery, 0, limit), Limit: limit}
-	from, err := v.below(listWebhookLog, shop, q)
+	from, err := v.below(listWebhookLog, shop, f.PageQuery)
 	if err != nil {
 		return p, err
 	}

@@ -35,16 +35,17 @@ const (
 	failuresOfMany = 1
 )
 
-// WebhookReportQuery selects webhooks.
+// WebhookReportQuery selects a page of webhooks.
 type WebhookReportQuery struct {
+	PageQuery
 	ID        Opt[string] `json:"id" doc:"Only this webhook, with its last 10 failures."`
 	ProgramID Opt[string] `json:"program_id" doc:"Only those that are addressed through this program."`
 }
 
 // WebhookReports returns the reports of the webhooks that a key may see, newest first.
-func (v *View) WebhookReports(a Access, q WebhookReportQuery, pq PageQuery) (p Page[WebhookReport], err error) {
-	p = Page[WebhookReport]{Data: []WebhookReport{}, Limit: v.limit(pq)}
-	from, err := v.below(listWebhookReports, a.Shop, pq)
+func (v *View) WebhookReports(a Access, q WebhookReportQuery) (p Page[WebhookReport], err error) {
+	p = Page[WebhookReport]{Data: []WebhookReport{}, Limit: v.limit(q.PageQuery)}
+	from, err := v.below(listWebhookReports, a.Shop, q.PageQuery)
 	if err != nil {
 		return p, err
 	}

@@ -328,9 +328,10 @@ func getCard(c *call) (any, error) {
 	}
 	id, others := a.ID.V, []string{}
 	if !a.ID.Set {
-		p, err := do[store.Counted[store.CardFound]](c, operation.FindCards, kernel.Args{Fields: operation.FindCardsQuery{
-			PageQuery: store.PageQuery{Limit: store.Given[int64](otherCards + 1)},
-			CardFind:  store.CardFind{ExternalRef: a.ExternalRef, Email: a.Email},
+		p, err := do[store.Counted[store.CardFound]](c, operation.FindCards, kernel.Args{Fields: store.CardFind{
+			PageQuery:   store.PageQuery{Limit: store.Given[int64](otherCards + 1)},
+			ExternalRef: a.ExternalRef,
+			Email:       a.Email,
 		}})
 		if err != nil {
 			return nil, err

@@ -5,12 +5,6 @@ import (
 	"punchcard/store"
 )
 
-// ActivityQuery is the query of ListActivity.
-type ActivityQuery struct {
-	store.PageQuery
-	store.AuditFilter
-}
-
 // ListActivity lists the rows of the audit log that pass a filter, with names.
 var ListActivity = declare(kernel.Operation{
 	ID:    "listActivity",
@@ -19,9 +13,7 @@ var ListActivity = declare(kernel.Operation{
 	Doc: "Newest first. A page may be shorter than limit, even empty, while next_cursor is not null: the server visits a " +
 		"bounded number of rows.",
 	Callers: manager,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q ActivityQuery) (store.Page[store.Activity], error) {
-		return v.NamedActivity(c.Access.Shop, q.AuditFilter, q.PageQuery)
-	}),
+	Read:    queryInShop((*store.View).NamedActivity),
 })
 
 // ListActivityActors lists who may have made the rows of the audit log.

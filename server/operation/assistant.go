@@ -125,7 +125,7 @@ var GetOverview = declare(kernel.Operation{
 			}
 		}
 		if slices.Contains(c.Key.Scopes, "programs:read") {
-			page, err := v.Programs(c.Access, store.Opt[string]{}, some)
+			page, err := v.Programs(c.Access, store.ProgramFilter{PageQuery: some})
 			if err != nil {
 				return o, err
 			}
@@ -146,12 +146,6 @@ var GetOverview = declare(kernel.Operation{
 	}),
 })
 
-// FindCardsQuery is the query of FindCards.
-type FindCardsQuery struct {
-	store.PageQuery
-	store.CardFind
-}
-
 // FindCards finds cards, also by when they were last seen and by the prizes that are due.
 var FindCards = declare(kernel.Operation{
 	ID:      "findCards",
@@ -159,9 +153,7 @@ var FindCards = declare(kernel.Operation{
 	Title:   "Find cards",
 	Callers: assistant("cards:read", kernel.NoRole),
 	Codes:   codes{store.LocationScopeUnsupported},
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q FindCardsQuery) (store.Counted[store.CardFound], error) {
-		return v.FindCards(c.Access, q.CardFind, q.PageQuery)
-	}),
+	Read:    query((*store.View).FindCards),
 })
 
 // CountTransactions lists the ledger of the shop, and says how many rows the filter selects.
@@ -170,9 +162,7 @@ var CountTransactions = declare(kernel.Operation{
 	Group:   transactions,
 	Title:   "List and count the ledger",
 	Callers: assistant("transactions:read", kernel.NoRole),
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q TransactionsQuery) (store.Counted[store.Transaction], error) {
-		return v.CountedTransactions(c.Access, q.TransactionFilter, q.PageQuery)
-	}),
+	Read:    query((*store.View).CountedTransactions),
 })
 
 // CheckIDs refuses the ids of a filter that name nothing.
@@ -207,12 +197,6 @@ var ComparePeriods = declare(kernel.Operation{
 	Read:    query((*store.View).ComparePeriods),
 })
 
-// WebhookReportsQuery is the query of ListWebhookReports.
-type WebhookReportsQuery struct {
-	store.PageQuery
-	store.WebhookReportQuery
-}
-
 // ListWebhookReports says how webhooks fare.
 var ListWebhookReports = declare(kernel.Operation{
 	ID:      "listWebhookReports",
@@ -220,9 +204,7 @@ var ListWebhookReports = declare(kernel.Operation{
 	Title:   "Read how webhooks fare",
 	Callers: assistant("webhooks:read", kernel.Viewer),
 	Codes:   notFound,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q WebhookReportsQuery) (store.Page[store.WebhookReport], error) {
-		return v.WebhookReports(c.Access, q.WebhookReportQuery, q.PageQuery)
-	}),
+	Read:    query((*store.View).WebhookReports),
 })
 
 // ProgramChanges are the fields of UpdateProgramAndPrizes.

@@ -59,12 +59,6 @@ var IssueBlankCards = declare(kernel.Operation{
 	Write:   inShopWith((*store.Tx).IssueBlankCards),
 })
 
-// CardsQuery is the query of ListCards.
-type CardsQuery struct {
-	store.PageQuery
-	store.CardFilter
-}
-
 // ListCards lists the cards of the shop.
 var ListCards = declare(kernel.Operation{
 	ID:    "listCards",
@@ -73,9 +67,7 @@ var ListCards = declare(kernel.Operation{
 	Doc: "Newest first. A page may be shorter than limit, even empty, while next_cursor is not null: the server visits a " +
 		"bounded number of rows.",
 	Callers: readers("cards"),
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q CardsQuery) (store.Page[store.Card], error) {
-		return v.Cards(c.Access, q.CardFilter, q.PageQuery)
-	}),
+	Read:    query((*store.View).Cards),
 })
 
 // GetCard returns one card.

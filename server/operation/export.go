@@ -20,12 +20,6 @@ var ExportPerson = declare(kernel.Operation{
 	}),
 })
 
-// ExportQuery is the query of ExportCards.
-type ExportQuery struct {
-	store.PageQuery
-	store.ExportFilter
-}
-
 // ExportCards lists the cards of the shop with all that is known of them, page by page.
 // The first page is audited.
 var ExportCards = declare(kernel.Operation{
@@ -34,10 +28,8 @@ var ExportCards = declare(kernel.Operation{
 	Title:   "Export the cards",
 	Callers: owner,
 	Proof:   true,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q ExportQuery) (store.Page[store.ExportedCard], error) {
-		return v.ExportCards(c.Access.Shop, q.ExportFilter, q.PageQuery)
-	}),
-	WriteBefore: kernel.WriteBefore(func(_ *store.View, c *kernel.Call, q ExportQuery) (func(*store.Tx) error, error) {
+	Read:    queryInShop((*store.View).ExportCards),
+	WriteBefore: kernel.WriteBefore(func(_ *store.View, c *kernel.Call, q store.ExportFilter) (func(*store.Tx) error, error) {
 		if q.Cursor.Set {
 			return nil, nil
 		}

@@ -23,7 +23,7 @@ func TestExportsAreAudited(t *testing.T) {
 	if row := newest(); row.Action != "card.export" || row.TargetID != cards[0] || row.Actor.Name.V != "ada" {
 		t.Errorf("%+v", row)
 	}
-	q := operation.ExportQuery{PageQuery: store.PageQuery{Limit: store.Given[int64](1)}}
+	q := store.ExportFilter{PageQuery: store.PageQuery{Limit: store.Given[int64](1)}}
 	page := must[store.Page[store.ExportedCard]](h, owner, operation.ExportCards, "", q)
 	if !page.NextCursor.Valid {
 		t.Fatal(page)

@@ -80,8 +80,7 @@ func TestListActivity(t *testing.T) {
 		},
 		"location.enable": {ActorID: store.Given(key.KeyID)},
 	} {
-		q := operation.ActivityQuery{AuditFilter: filter}
-		rows := must[store.Page[store.Activity]](h, ada, operation.ListActivity, "", q).Data
+		rows := must[store.Page[store.Activity]](h, ada, operation.ListActivity, "", filter).Data
 		if len(rows) != 1 || rows[0].Action != want || rows[0].Target.Kind != store.KindLocation || !rows[0].Target.Name.Valid ||
 			rows[0].Target.ID.V != h.LocationIDs[0] {
 			t.Errorf("%s: %+v", want, rows)

@@ -6,12 +6,6 @@ import (
 	"punchcard/store"
 )
 
-// ProgramsQuery is the query of ListPrograms.
-type ProgramsQuery struct {
-	store.PageQuery
-	Type store.Opt[string] `json:"type" enum:"standard,private,discount,access,prepaid" doc:"Only programs of this type."`
-}
-
 // ListPrograms lists the programs of the shop.
 var ListPrograms = declare(kernel.Operation{
 	ID:    "listPrograms",
@@ -20,9 +14,7 @@ var ListPrograms = declare(kernel.Operation{
 	Doc: "Newest first, unpublished ones and all types included. Programs are shop-wide: a location-restricted key sees the " +
 		"same.",
 	Callers: assisted(readers("programs")),
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q ProgramsQuery) (store.Page[store.Program], error) {
-		return v.Programs(c.Access, q.Type, q.PageQuery)
-	}),
+	Read:    query((*store.View).Programs),
 })
 
 // CreateProgram creates an unpublished program.

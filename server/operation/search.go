@@ -8,35 +8,26 @@ import (
 	"punchcard/store"
 )
 
-// SearchQuery is the query of SearchCards.
-type SearchQuery struct {
-	store.PageQuery
-	store.CardSearch
+// searching reads what f returns for a search. For those who see no addresses, an address matches only as a
+// whole, and what would tell them birthdays is refused.
+func searching[O any](f func(*store.View, int64, store.CardSearch) (O, error)) kernel.Reading {
+	return kernel.Read(func(v *store.View, c *kernel.Call, s store.CardSearch) (out O, err error) {
+		s.WholeEmail = c.Role < kernel.Manager
+		if s.WholeEmail && s.BirthdayMonth.Set {
+			return out, store.InvalidField("birthday_month", wire.CodeNotAllowed, "is for managers only")
+		}
+		return f(v, c.Access.Shop, s)
+	})
 }
 
-// SearchCards finds cards by their holder, a code or a reference. For those who see no
-// addresses, an address matches only as a whole.
+// SearchCards finds cards by their holder, a code or a reference.
 var SearchCards = declare(kernel.Operation{
 	ID:      "searchCards",
 	Group:   cards,
 	Title:   "Search for cards",
 	Callers: viewer,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q SearchQuery) (store.Page[store.FoundCard], error) {
-		if err := q.forRole(c.Role); err != nil {
-			return store.Page[store.FoundCard]{}, err
-		}
-		return v.SearchCards(c.Access.Shop, q.CardSearch, q.PageQuery)
-	}),
+	Read:    searching((*store.View).SearchCards),
 })
-
-// forRole sets what those see who see no addresses, and refuses what would tell them birthdays.
-func (q *SearchQuery) forRole(role kernel.Role) error {
-	q.WholeEmail = role < kernel.Manager
-	if q.WholeEmail && q.BirthdayMonth.Set {
-		return store.InvalidField("birthday_month", wire.CodeNotAllowed, "is for managers only")
-	}
-	return nil
-}
 
 // CountCards counts the cards that SearchCards finds. The first 1,000 are counted.
 var CountCards = declare(kernel.Operation{
@@ -44,12 +35,7 @@ var CountCards = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Count cards",
 	Callers: viewer,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q SearchQuery) (store.Total, error) {
-		if err := q.forRole(c.Role); err != nil {
-			return store.Total{}, err
-		}
-		return v.CountCards(c.Access.Shop, q.CardSearch, true)
-	}),
+	Read:    searching((*store.View).CountCards),
 })
 
 // GetCardOverview returns all that a person sees of a card.

@@ -73,7 +73,7 @@ func TestViewersGetMaskedAnswers(t *testing.T) {
 		},
 	)
 	query := func(text string) kernel.Args {
-		return args("", operation.SearchQuery{CardSearch: store.CardSearch{Q: store.Given(text)}})
+		return args("", store.CardSearch{Q: store.Given(text)})
 	}
 	answer := func(role kernel.Role, op *kernel.Operation, in kernel.Args) string {
 		r, err := h.Invoke(t.Context(), h.withRole(role), op, in)

@@ -235,12 +235,6 @@ var GetShopWebhook = declare(kernel.Operation{
 	Read:    byIDInShop((*store.View).ShopWebhook),
 })
 
-// WebhookLogQuery is the query of ListWebhookLog.
-type WebhookLogQuery struct {
-	store.PageQuery
-	store.LogFilter
-}
-
 // ListWebhookLog lists the whole delivery log of a webhook.
 var ListWebhookLog = declare(kernel.Operation{
 	ID:      "listWebhookLog",
@@ -249,9 +243,7 @@ var ListWebhookLog = declare(kernel.Operation{
 	Doc:     "Newest first.",
 	Callers: viewer,
 	Codes:   notFound,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q WebhookLogQuery) (store.Page[store.LoggedDelivery], error) {
-		return v.WebhookLog(c.Access.Shop, c.Param("id"), q.LogFilter, q.PageQuery)
-	}),
+	Read:    queryByIDInShop((*store.View).WebhookLog),
 })
 
 // GetDelivery returns an entry of a webhook's delivery log.

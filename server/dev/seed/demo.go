@@ -135,7 +135,7 @@ func readyLine(st *store.Store) (*Ready, error) {
 	return r, st.View(0, func(v *store.View) error {
 		// The list is newest first, so the oldest program of each type stays.
 		programs, err := all(func(q store.PageQuery) (store.Page[store.Program], error) {
-			return v.Programs(id.Access, store.Opt[string]{}, q)
+			return v.Programs(id.Access, store.ProgramFilter{PageQuery: q})
 		})
 		for _, p := range programs {
 			r.ProgramIDs[p.Type] = p.ID

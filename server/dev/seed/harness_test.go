@@ -109,7 +109,7 @@ func dumpShop(b *strings.Builder, st *store.Store, v *store.View, shop store.Sho
 		line("location", l)
 	}
 	programs, err := all(func(q store.PageQuery) (store.Page[store.Program], error) {
-		return v.Programs(a, store.Opt[string]{}, q)
+		return v.Programs(a, store.ProgramFilter{PageQuery: q})
 	})
 	if err != nil {
 		return err
@@ -128,7 +128,9 @@ func dumpShop(b *strings.Builder, st *store.Store, v *store.View, shop store.Sho
 			line("webhook", h)
 		}
 	}
-	cards, err := all(func(q store.PageQuery) (store.Page[store.Card], error) { return v.Cards(a, store.CardFilter{}, q) })
+	cards, err := all(func(q store.PageQuery) (store.Page[store.Card], error) {
+		return v.Cards(a, store.CardFilter{PageQuery: q})
+	})
 	if err != nil {
 		return err
 	}
@@ -166,7 +168,7 @@ func dumpShop(b *strings.Builder, st *store.Store, v *store.View, shop store.Sho
 // ledgerOf returns a card's transactions, oldest first.
 func ledgerOf(v *store.View, a store.Access, card string) ([]store.Transaction, error) {
 	list, err := all(func(q store.PageQuery) (store.Page[store.Transaction], error) {
-		return v.Transactions(a, store.TransactionFilter{CardID: store.Given(card)}, q)
+		return v.Transactions(a, store.TransactionFilter{PageQuery: q, CardID: store.Given(card)})
 	})
 	slices.Reverse(list)
 	return list, err

@@ -75,7 +75,7 @@ func checkHistory(t *testing.T, st *store.Store, now time.Time, days int) {
 			}
 		}
 		rows, err := all(func(q store.PageQuery) (store.Page[store.Transaction], error) {
-			return v.Transactions(a, store.TransactionFilter{}, q)
+			return v.Transactions(a, store.TransactionFilter{PageQuery: q})
 		})
 		if err != nil {
 			return err

@@ -91,7 +91,9 @@ func account(t *testing.T, st *store.Store, s *File, ready *Ready) string {
 				p.CreatedAt)
 		}
 		// Oldest first; cards without a ref come from overflows.
-		cards, err := all(func(q store.PageQuery) (store.Page[store.Card], error) { return v.Cards(a, store.CardFilter{}, q) })
+		cards, err := all(func(q store.PageQuery) (store.Page[store.Card], error) {
+			return v.Cards(a, store.CardFilter{PageQuery: q})
+		})
 		if err != nil {
 			return err
 		}
