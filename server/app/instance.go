@@ -207,13 +207,13 @@ func (i *instance) mountPages(a *App, c *Config, k *kernel.Kernel, router *httpr
 	i.services = append(i.services, newLoop(i.countCalls))
 	(&tillpage.Pages{Kernel: k, Hosts: i.hosts}).Mount(router)
 	cards := holder.New(holder.Config{
-		Kernel: k, Hosts: i.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams, Client: k.ClientAddress,
+		Kernel: k, Hosts: i.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams,
 		Passes: &wallet.Passes{Issuer: cmp.Or(c.PassIssuer, apple.WWDR())}, Pushes: i.pushes,
 	})
 	cards.Mount(router)
 	pages := dashboard.New(dashboard.Config{
-		Kernel: k, Hosts: i.hosts, PublicURL: c.PublicURL, InsecureCookies: c.InsecureCookies, Client: k.ClientAddress, Context: i.ctx,
-		Status: func() dashboard.Status { return a.status(i) }, Fixture: c.Dev != nil, CustomHeaders: c.CustomHeaders, Receivers: receivers,
+		Kernel: k, Hosts: i.hosts, InsecureCookies: c.InsecureCookies, Context: i.ctx,
+		Status: func() dashboard.Status { return a.status(i) }, Fixture: c.Dev != nil, CustomHeaders: c.CustomHeaders,
 		Clients: clients, Mails: c.Mail != nil || c.Dev != nil, Streams: c.Limits.DashboardStreams,
 	})
 	a.mountPublic(router, k, i.samples)
@@ -414,14 +414,6 @@ func (i *instance) close() (err error) {
 		err = errors.Join(err, os.RemoveAll(i.dir))
 	}
 	return err
-}
-
-// receivers returns the examples of receivers for the pages of webhooks.
-func receivers() (all []dashboard.Receiver) {
-	for _, r := range webhook.Receivers() {
-		all = append(all, dashboard.Receiver(r))
-	}
-	return all
 }
 
 // clients returns how each client of assistants is set up, for the pages about them.

@@ -11,7 +11,6 @@ import (
 	"context"
 	"embed"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -32,10 +31,6 @@ type Config struct {
 	// cookie; see [kernel.CookieFor].
 	Hosts           *kernel.Hosts
 	InsecureCookies bool
-	PublicURL       string // of the server
-	// Client returns the address of a request's client, or the zero Addr if it is not
-	// known.
-	Client func(*http.Request) netip.Addr
 	// Context ends the streams of events.
 	Context context.Context
 	Streams int // at once; further pages are read again from time to time
@@ -47,17 +42,8 @@ type Config struct {
 	Fixture bool
 	// CustomHeaders says that deliveries have the custom headers of webhooks.
 	CustomHeaders bool
-	Receivers     func() []Receiver // examples of programs that receive webhooks
 	// Clients returns how each client of assistants is set up with the server's origin and a key.
 	Clients func(origin, key string) []Client
-}
-
-// Receiver is an example of a program that receives webhooks.
-type Receiver struct {
-	Language string
-	File     string
-	Run      string // the command that runs it, after its environment variables
-	Text     string
 }
 
 // Pages serves the dashboard.

@@ -102,7 +102,7 @@ func (v *visit) signedIn() bool {
 	if !ok || err != nil {
 		return false
 	}
-	caller, err := v.sessions.Identify(c.Value, v.Client(v.r), v.r.UserAgent())
+	caller, err := v.sessions.Identify(c.Value, v.Kernel.ClientAddress(v.r), v.r.UserAgent())
 	return err == nil && caller.Session != nil && !caller.Session.Pending
 }
 

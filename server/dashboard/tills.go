@@ -164,13 +164,7 @@ func showTillToken(v *visit, d operation.CreatedDevice) error {
 func (v *visit) shopURL() string { return cmp.Or(v.shop().PublicURL, v.origin()) }
 
 // origin returns the address of the server for people who are to call it.
-func (v *visit) origin() string {
-	scheme := "http://"
-	if v.r.TLS != nil {
-		scheme = "https://"
-	}
-	return cmp.Or(v.PublicURL, scheme+v.r.Host)
-}
+func (v *visit) origin() string { return v.Kernel.Store().PublicURL() }
 
 // findTill returns the device of the path.
 func findTill(v *visit) (till, error) {

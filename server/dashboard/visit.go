@@ -88,7 +88,7 @@ func (v *visit) identified(b binding, f func() error) error {
 func (v *visit) identify(b binding) error {
 	name, _, ok := v.cookie()
 	if b.public {
-		v.caller = kernel.VisitorCaller(v.Client(v.r))
+		v.caller = kernel.VisitorCaller(v.Kernel.ClientAddress(v.r))
 		v.caller.Agent = v.r.UserAgent()
 		v.caller.BrowserCookie = v.browserCookie()
 		return nil
@@ -97,7 +97,7 @@ func (v *visit) identify(b binding) error {
 	if !ok || err != nil {
 		return kernel.Unauthenticated("Sign in first.")
 	}
-	if v.caller, err = v.sessions.Identify(c.Value, v.Client(v.r), v.r.UserAgent()); err != nil {
+	if v.caller, err = v.sessions.Identify(c.Value, v.Kernel.ClientAddress(v.r), v.r.UserAgent()); err != nil {
 		return err
 	}
 	v.caller.BrowserCookie = v.browserCookie()

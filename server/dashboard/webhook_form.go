@@ -9,6 +9,7 @@ import (
 	"punchcard/server/web"
 	"punchcard/store"
 	"punchcard/store/event"
+	"punchcard/webhook"
 )
 
 // eventGroup is a heading of the event picker with the events below it.
@@ -237,13 +238,13 @@ func (p *webhookPage) fillReceivers(v *visit) {
 	if u, err := url.Parse(p.Webhook.URL); err == nil && u.Port() != "" && kernel.IsLoopbackURL(p.Webhook.URL) {
 		port = u.Port()
 	}
-	for _, r := range v.Receivers() {
+	for _, r := range webhook.Receivers() {
 		r.Text = strings.Replace(r.Text, "whsec_…", secret, 1)
 		r.Run = "WEBHOOK_SECRET='" + secret + "' PORT=" + port + " " + r.Run
 		p.Receivers = append(p.Receivers, r)
 	}
 	asked := v.r.URL.Query().Get("language")
-	current := max(0, slices.IndexFunc(p.Receivers, func(r Receiver) bool { return strings.EqualFold(asked, r.Language) }))
+	current := max(0, slices.IndexFunc(p.Receivers, func(r webhook.Receiver) bool { return strings.EqualFold(asked, r.Language) }))
 	p.Current = p.Receivers[current]
 	for i, r := range p.Receivers {
 		path := webhookPath(p.Webhook.ID) + "/receiver?language=" + strings.ToLower(r.Language)

@@ -7,6 +7,7 @@ import (
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
+	"punchcard/webhook"
 )
 
 // webhookPage is the page of a webhook, also with its forms.
@@ -26,8 +27,8 @@ type webhookPage struct {
 	Sends      bool // the server sends custom headers
 
 	Secret    string // shown once
-	Receivers []Receiver
-	Current   Receiver
+	Receivers []webhook.Receiver
+	Current   webhook.Receiver
 	Tabs      []web.NavItem
 }
 

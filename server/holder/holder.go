@@ -6,7 +6,6 @@ import (
 	"context"
 	"mime"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"path"
 	"slices"
@@ -31,9 +30,6 @@ type Config struct {
 	Streams int             // at once
 	Passes  *wallet.Passes
 	Pushes  *wallet.Sender // nil: nothing is sent
-	// Client returns the address of a request's client, or the zero Addr if it is not
-	// known.
-	Client func(*http.Request) netip.Addr
 }
 
 // Pages serves the holder's pages.
@@ -125,7 +121,7 @@ func (v *visit) token() string { return v.params.ByName("token") }
 // caller returns who makes the request: whoever has the link of a card or wants one.
 func (v *visit) caller() kernel.Caller {
 	c := kernel.HolderCaller()
-	c.Address = v.Client(v.r)
+	c.Address = v.Kernel.ClientAddress(v.r)
 	return c
 }
 
