@@ -1,5 +1,12 @@
 package store
 
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+)
+
 // Activity is a row of the audit log with the names of who made the write and of what it
 // is about.
 type Activity struct {
@@ -74,6 +81,25 @@ func (n *namer) named(kind Kind, key int64) Named {
 	}
 	n.known[at] = out
 	return out
+}
+
+// byName returns what the rows of a kind have, in the order of their names, then oldest first. Key 0, which is no row, is
+// the last.
+func byName[T any](n *namer, kind Kind, of map[int64]T) iter.Seq2[Named, T] {
+	keys := slices.SortedFunc(maps.Keys(of), func(a, b int64) int {
+		return cmp.Or(
+			cmp.Compare(oneIf(a == 0), oneIf(b == 0)),
+			cmp.Compare(n.named(kind, a).Name.V, n.named(kind, b).Name.V),
+			cmp.Compare(a, b),
+		)
+	})
+	return func(yield func(Named, T) bool) {
+		for _, key := range keys {
+			if !yield(n.named(kind, key), of[key]) {
+				return
+			}
+		}
+	}
 }
 
 // byID returns the row that an id of any kind names.

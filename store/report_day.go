@@ -190,7 +190,7 @@ func (v *View) reportRows(d *DayReport, shop, location int64) {
 			add(t, at, program, member)
 		}
 	}
-	d.ByType, d.ByDevice, d.ByProgram = []TypeReport{}, []DeviceReport{}, []NamedReport{}
+	d.ByType, d.ByDevice, d.ByStaff, d.ByProgram = []TypeReport{}, []DeviceReport{}, []StaffReport{}, []NamedReport{}
 	for _, kind := range []string{TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend,
 		TransactionDiscount, TransactionAccess, TransactionExpiry, TransactionReversal, TransactionAdjustment} {
 		if k := types[kind]; k != nil {
@@ -207,30 +207,14 @@ func (v *View) reportRows(d *DayReport, shop, location int64) {
 		return cmp.Or(cmp.Compare(a.LocationName, b.LocationName), cmp.Compare(a.LocationID, b.LocationID),
 			cmp.Compare(a.DeviceName.V, b.DeviceName.V), cmp.Compare(a.DeviceID.V, b.DeviceID.V))
 	})
-	d.reportStaff(names, staff)
-	for key, sums := range programs {
-		program := names.named(KindProgram, key)
+	for member, sums := range byName(names, KindStaff, staff) {
+		if member.ID.Valid || len(staff) > 1 {
+			d.ByStaff = append(d.ByStaff, StaffReport{member.ID, member.Name, *sums})
+		}
+	}
+	for program, sums := range byName(names, KindProgram, programs) {
 		d.ByProgram = append(d.ByProgram, NamedReport{program.ID.V, program.Name.V, *sums})
 	}
-	slices.SortFunc(d.ByProgram, func(a, b NamedReport) int {
-		return cmp.Or(cmp.Compare(a.ProgramName, b.ProgramName), cmp.Compare(a.ProgramID, b.ProgramID))
-	})
-}
-
-// reportStaff adds the sums by member of staff to a report. Key 0 is nobody.
-func (d *DayReport) reportStaff(names *namer, staff map[int64]*ReportSums) {
-	d.ByStaff = []StaffReport{}
-	for key, sums := range staff {
-		if key == 0 && len(staff) == 1 {
-			continue
-		}
-		member := names.named(KindStaff, key)
-		d.ByStaff = append(d.ByStaff, StaffReport{member.ID, member.Name, *sums})
-	}
-	slices.SortFunc(d.ByStaff, func(a, b StaffReport) int {
-		return cmp.Or(cmp.Compare(oneIf(!a.StaffID.Valid), oneIf(!b.StaffID.Valid)), cmp.Compare(a.StaffName.V, b.StaffName.V),
-			cmp.Compare(a.StaffID.V, b.StaffID.V))
-	})
 }
 
 // reportCards adds the day's new cards, and the money on prepaid cards, to a report.

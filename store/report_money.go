@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/csv"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -179,44 +177,24 @@ func (b *moneyBook) addCards() {
 
 // fill adds the days and the locations to the report: those at which there was money, by name, and at last none.
 func (b *moneyBook) fill(m *MoneyReport) {
-	shop, none := moneyLine{days: make([]MoneySums, b.days)}, b.line(0)
-	names := b.namer(b.shop)
-	var lines []*moneyLine
-	for _, location := range slices.Sorted(maps.Keys(b.lines)) {
-		l := b.lines[location]
-		shop.add(l.MoneySums)
+	for n := range b.days {
+		m.Days = append(m.Days, MoneyDay{Date: Date(b.first + n)})
+	}
+	b.line(0)
+	for location, l := range byName(b.namer(b.shop), KindLocation, b.lines) {
+		l.LocationID, l.LocationName = location.ID, location.Name
+		l.add(MoneySums{})
 		for n, moved := range l.days {
-			shop.days[n].add(moved)
-		}
-		if named := names.named(KindLocation, location); l != none {
-			l.LocationID, l.LocationName = named.ID, named.Name
-			lines = append(lines, l)
-		}
-	}
-	slices.SortStableFunc(lines, func(x, y *moneyLine) int { return cmp.Compare(x.LocationName.V, y.LocationName.V) })
-	for n, day := range shop.close() {
-		m.Days = append(m.Days, MoneyDay{Date: Date(b.first + int64(n)), MoneySums: day.MoneySums})
-	}
-	m.Total = shop.MoneySums
-	for _, l := range append(lines, none) {
-		for n, day := range l.close() {
+			day := l.MoneyLocation
+			day.MoneySums = MoneySums{OpeningCents: l.OutstandingCents}
+			day.add(moved)
+			l.add(moved)
+			m.Days[n].add(day.MoneySums)
 			m.Days[n].Locations = append(m.Days[n].Locations, day)
 		}
+		m.Total.add(l.MoneySums)
 		m.Locations = append(m.Locations, l.MoneyLocation)
 	}
-}
-
-// close adds what moved on the days to the line, and returns the line of each day.
-func (l *moneyLine) close() (days []MoneyLocation) {
-	l.add(MoneySums{})
-	for _, moved := range l.days {
-		day := l.MoneyLocation
-		day.MoneySums = MoneySums{OpeningCents: l.OutstandingCents}
-		day.add(moved)
-		l.add(moved)
-		days = append(days, day)
-	}
-	return days
 }
 
 // WriteCSV writes the report as a table: for each day a row of the shop, and one for each location.
