@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/json"
+	"strings"
 )
 
 // The states of an import.
@@ -25,6 +26,12 @@ const (
 
 // ImportRow is a card in a file of another system.
 type ImportRow struct {
+	Line int // of the file
+	ImportFields
+}
+
+// ImportFields are what the cells of a row say.
+type ImportFields struct {
 	CardFields
 	HolderContactPatch
 	Stamps  Opt[int64]    `json:"stamps" min:"0" max:"100000"`
@@ -80,16 +87,58 @@ type ImportNote struct {
 	Detail
 }
 
+// ImportReport says what an import does or would do.
+type ImportReport struct {
+	Run        Null[ImportRun] `json:"run" doc:"Null if nothing is imported."`
+	Columns    []ImportColumn  `json:"columns"`
+	Preview    [][]string      `json:"preview" doc:"The cells of the first rows."`
+	Rows       int64           `json:"rows"`
+	New        int64           `json:"new" doc:"Rows that make a card."`
+	Updates    int64           `json:"updates" doc:"Rows of cards that are there and may be changed."`
+	Refused    int64           `json:"refused" doc:"Rows of cards that are there and must not be changed."`
+	Other      int64           `json:"other_program" doc:"Rows of other programs."`
+	Archived   int64           `json:"archived" doc:"Rows of archived cards, which are left out."`
+	PointsLeft int64           `json:"points_left"`
+	Faulty     int64           `json:"faulty" doc:"Rows with faults."`
+	Faults     []ImportFault   `json:"faults" doc:"The first 10,000."`
+	Notes      []ImportNote    `json:"notes" doc:"What a command has left out while it imported."`
+	Stamps     int64           `json:"stamps" doc:"Of all rows that are imported."`
+	Balance    int64           `json:"balance" doc:"In cents, likewise."`
+}
+
+// ImportColumn is a column of a file and what it holds.
+type ImportColumn struct {
+	Name  string       `json:"name"`
+	Field Null[string] `json:"field" doc:"Null: it is not read."`
+}
+
+// ImportFault is what is wrong with a cell, or with a row.
+type ImportFault struct {
+	Line   int    `json:"line"`
+	Column string `json:"column" doc:"Empty: the row as a whole."`
+	Value  string `json:"value"`
+	Detail
+}
+
+// Column returns the names and the cell of the columns that hold a field; empty if none does. First and last name are two columns.
+func (r *ImportReport) Column(field string, cells []string) (name, cell string) {
+	var names, texts []string
+	for n, c := range r.Columns {
+		if c.Field != Some(field) {
+			continue
+		}
+		names = append(names, c.Name)
+		if n < len(cells) && cells[n] != "" {
+			texts = append(texts, cells[n])
+		}
+	}
+	return strings.Join(names, ", "), strings.TrimSpace(strings.Join(texts, " "))
+}
+
 // ImportRunReport is an import with its notes.
 type ImportRunReport struct {
 	ImportRun
 	Notes []ImportNote `json:"notes" doc:"The first 1,000. Those of an import that ended 30 days ago are gone."`
-}
-
-// StoredRow is a row of an import that is to be worked on.
-type StoredRow struct {
-	Line int
-	Row  ImportRow
 }
 
 const importCols = `i.id, i.state, i.program_id, (SELECT name FROM programs WHERE id=i.program_id), i.file_name, i.rows,
@@ -149,39 +198,37 @@ type RawRow struct {
 	Cells []string
 }
 
-// ImportParts are rows of an import in the form in which they are stored.
-type ImportParts[R any] struct {
+// ImportParts are rows of an import, each a RawRow or an ImportRow, in the form in which they are stored.
+type ImportParts struct {
+	n      int // rows
 	packed [][]byte
 	rows   []int // of each part
-	next   []R
-	w      *flate.Writer
+	next   []any
 }
 
 // Add adds a row.
-func (p *ImportParts[R]) Add(r R) {
+func (p *ImportParts) Add(r any) {
+	p.n++
 	if p.next = append(p.next, r); len(p.next) == importSlice {
 		p.pack()
 	}
 }
 
 // pack packs the rows that Add has collected.
-func (p *ImportParts[R]) pack() {
+func (p *ImportParts) pack() {
 	if len(p.next) == 0 {
 		return
 	}
 	var b bytes.Buffer
-	if p.w == nil {
-		p.w, _ = flate.NewWriter(&b, flate.BestSpeed)
-	}
-	p.w.Reset(&b)
-	json.NewEncoder(p.w).Encode(p.next) // neither rows nor a buffer have an error
-	p.w.Close()
+	w, _ := flate.NewWriter(&b, flate.BestSpeed)
+	json.NewEncoder(w).Encode(p.next) // neither rows nor a buffer have an error
+	w.Close()
 	p.packed, p.rows = append(p.packed, b.Bytes()), append(p.rows, len(p.next))
 	p.next = p.next[:0]
 }
 
 // storeParts stores the rows of an import.
-func storeParts[R any](tx *Tx, run int64, p *ImportParts[R]) {
+func (tx *Tx) storeParts(run int64, p *ImportParts) {
 	p.pack()
 	for n, packed := range p.packed {
 		tx.exec("INSERT INTO import_parts (import_id, part, rows, packed) VALUES (?,?,?,?)", run, n, p.rows[n], packed)

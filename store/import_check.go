@@ -23,7 +23,6 @@ type importedName struct{ field, text string }
 
 // ImportPlan is what a row would write.
 type ImportPlan struct {
-	line    int
 	row     ImportRow
 	match   int64 // root of the card that gets the values; 0: a new card
 	contact HolderContact
@@ -65,32 +64,24 @@ func (q *queries) importCheck(shop int64, o ImportOptions) (*ImportCheck, error)
 // Program returns the name of the program.
 func (c *ImportCheck) Program() Program { return c.program.Program }
 
-// Row returns what a row would write, and what is wrong with it: the field is that of ImportRow, of a code with
-// its index, such as codes.1. cells is what is wrong with cells of the row that r is without: it takes no room then.
-func (c *ImportCheck) Row(line int, r ImportRow, cells ...Detail) (ImportPlan, []Detail) {
-	p := ImportPlan{line: line, row: r}
-	faults := rowFaults(checkFuture(r.ExpiresAt, c.q.Now))
+// Row returns what a row would write, and what is wrong with it: the field is that of ImportFields, of a code with
+// its index, such as codes.1. It adds that to the faults of cells that the row is without. A faulty row takes no room.
+func (c *ImportCheck) Row(r ImportRow, of ...Detail) (ImportPlan, []Detail) {
+	p, faults := ImportPlan{row: r}, rowFaults(of)
+	faults = append(faults, checkFuture(r.ExpiresAt, c.q.Now)...)
 	contact, details := r.apply(HolderContact{MemberSince: r.MemberSince.Value()}, c.Shop.CountryCode)
 	p.contact = contact
 	faults = append(faults, details...)
-	if r.MemberSince.Set {
-		if _, err := time.Parse(time.DateOnly, r.MemberSince.V); err != nil {
-			faults.add("member_since", "invalid_value", "must be a day that there is")
-		}
-	}
 	if r.LastVisit.Set {
-		day, err := time.Parse(time.DateOnly, r.LastVisit.V)
-		switch p.seen = Day(day); {
-		case err != nil:
-			faults.add("last_visit", "invalid_value", "must be a day that there is")
-		case p.seen > c.q.today(c.Shop) || p.seen < 1:
+		day, _ := time.Parse(time.DateOnly, r.LastVisit.V) // where there is no such day, it is the year 1
+		if p.seen = Day(day); p.seen > c.q.today(c.Shop) || p.seen < 1 {
 			faults.add("last_visit", "invalid_value", "must not be in the future, nor before 1970")
 		}
 	}
 	matchFaults := c.match(&p)
 	c.checkState(&p, &faults)
 	faults = append(faults, matchFaults...)
-	if faults == nil && cells == nil && p.New() && c.room.Valid {
+	if faults == nil && p.New() && c.room.Valid {
 		if c.room.V == 0 {
 			faults.add("", "too_many", "is over the number of live cards that the shop may have, which is %d", c.Shop.MaxCards.V)
 		}
@@ -178,7 +169,7 @@ func (c *ImportCheck) match(p *ImportPlan) (faults rowFaults) {
 			faults.add(field, "invalid_value", "is also in line %d", first)
 		}
 		if name.text != "" {
-			c.lines[name] = p.line
+			c.lines[name] = p.row.Line
 		}
 	}
 	once("external_ref", importedName{"external_ref", ref.V})

@@ -11,12 +11,12 @@ import (
 func TestImportWaits(t *testing.T) {
 	f := start(t)
 	program := f.program(stamps("Imported"))
-	row := ImportRow{}
+	row := ImportRow{Line: 2}
 	row.ExternalRef, row.HolderEmail = Given("r1"), Given("ada@example.org")
-	var parts ImportParts[StoredRow]
-	parts.Add(StoredRow{Line: 2, Row: row})
+	var parts ImportParts
+	parts.Add(row)
 	run := must(f, func(tx *Tx) (ImportRun, error) {
-		return tx.StartImport(f.a.Shop, "", ImportFile{}, ImportOptions{ProgramID: Given(program)}, &parts, ImportRun{Rows: 1}, nil)
+		return tx.StartImport(f.a.Shop, ImportFile{}, ImportOptions{ProgramID: Given(program)}, &parts, ImportReport{Rows: 1})
 	})
 	next := func() (more bool) { return must(f, (*Tx).ContinueImports) }
 	cards := func() int64 { return f.number("SELECT count(*) FROM cards WHERE deleted_at IS NULL") }
@@ -32,10 +32,10 @@ func TestImportWaits(t *testing.T) {
 	for next() {
 	}
 
-	var raw ImportParts[RawRow]
+	var raw ImportParts
 	raw.Add(RawRow{Line: 2, Cells: []string{"ada@example.org"}})
 	raw.Add(RawRow{Line: 3, Cells: []string{"bea@example.org"}})
-	f.must(func(tx *Tx) error { return errorOf(tx.UploadImport(f.a.Shop, ImportFile{}, &raw, 2)) })
+	f.must(func(tx *Tx) error { return errorOf(tx.UploadImport(f.a.Shop, ImportFile{}, &raw)) })
 	f.must(func(tx *Tx) error { return errorOf(tx.UndoImport(f.a.Shop, run.ID)) })
 	for next() {
 	}
@@ -57,16 +57,16 @@ func TestInvitations(t *testing.T) {
 	fields.RepeatAfterReset = set(true)
 	program := m.fixture.program(fields)
 	for n := range 2 {
-		var parts ImportParts[StoredRow]
+		var parts ImportParts
 		for line := range 4 {
-			row := ImportRow{}
+			row := ImportRow{Line: line}
 			row.HolderEmail, row.Stamps = Given(fmt.Sprintf("%d-%d@example.org", n, line)), Given(int64(line)*5)
-			parts.Add(StoredRow{Line: line, Row: row})
+			parts.Add(row)
 		}
 		file := ImportFile{Hash: [32]byte{byte(n)}}
 		o := ImportOptions{ProgramID: Given(program), SendEmail: Given(true), AllowUnkeyed: Given(true)}
 		m.must(func(tx *Tx) error {
-			return errorOf(tx.StartImport(m.a.Shop, "", file, o, &parts, ImportRun{Rows: 4}, nil))
+			return errorOf(tx.StartImport(m.a.Shop, file, o, &parts, ImportReport{Rows: 4}))
 		})
 	}
 	for must(m.fixture, (*Tx).ContinueImports) {
@@ -96,10 +96,10 @@ func TestPruneImports(t *testing.T) {
 	program := f.program(stamps("Imported"))
 	var runs []string
 	for n := range 2 {
-		notes := make([]ImportNote, 1000)
+		report := ImportReport{Faults: make([]ImportFault, 1000)}
 		run := must(f, func(tx *Tx) (ImportRun, error) {
 			file := ImportFile{Hash: [32]byte{byte(n)}}
-			return tx.StartImport(f.a.Shop, "", file, ImportOptions{ProgramID: Given(program)}, &ImportParts[StoredRow]{}, ImportRun{}, notes)
+			return tx.StartImport(f.a.Shop, file, ImportOptions{ProgramID: Given(program)}, &ImportParts{}, report)
 		})
 		runs = append(runs, run.ID)
 	}

@@ -43,21 +43,18 @@ func (tx *Tx) deleteImport(key int64) {
 }
 
 // undoImported erases the next cards of an import, and ends the undo after the last ones.
-func (tx *Tx) undoImported(shop int64, run *ImportRun) error {
+func (tx *Tx) undoImported(shop int64, run *ImportRun) {
 	roots := tx.keys("SELECT id FROM cards WHERE import_id=? AND id>? ORDER BY id LIMIT ?", run.key, run.through, undoSlice)
 	for _, root := range roots {
 		run.through = root
+		c, err := tx.card(Access{Shop: shop}, tx.ID(KindCard, root))
 		switch {
-		case tx.number("SELECT count(*) FROM cards WHERE id=? AND deleted_at IS NOT NULL", root) > 0:
+		case err != nil: // it was erased before
 			run.Removed++
 		case tx.changedSinceImport(root):
 			run.Kept++
 			tx.note(run.key, 0, root, Detail{"", "not_allowed", "the card was used or changed"})
 		default:
-			c, err := tx.card(Access{Shop: shop}, tx.ID(KindCard, root))
-			if err != nil {
-				return err
-			}
 			tx.eraseChain(shop, c)
 			run.Removed++
 		}
@@ -66,7 +63,6 @@ func (tx *Tx) undoImported(shop int64, run *ImportRun) error {
 		run.State, run.EndedAt = ImportUndone, Some(tx.Now)
 		tx.noteErased() // once for all of its slices
 	}
-	return tx.failed
 }
 
 // changedSinceImport reports whether a chain was used, changed or installed.
@@ -125,7 +121,7 @@ func (tx *Tx) eraseFromImports(shop int64, chains []card) {
 		case 0:
 			tx.exec("DELETE FROM import_parts WHERE import_id=? AND part=?", p.run, p.part)
 		default:
-			parts := ImportParts[any]{next: kept}
+			parts := ImportParts{next: kept}
 			parts.pack()
 			tx.exec("UPDATE import_parts SET packed=?, rows=? WHERE import_id=? AND part=?", parts.packed[0], len(kept), p.run, p.part)
 		}

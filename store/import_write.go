@@ -3,6 +3,7 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
 
@@ -14,7 +15,8 @@ type ImportFile struct {
 	Name    Null[string]
 	Hash    [sha256.Size]byte // of the file
 	Columns []string
-	upload  int64 // see Upload
+	Rows    iter.Seq[RawRow]
+	upload  int64 // see Upload; 0: the file was not uploaded before
 }
 
 // key returns what is the same for the same file, program and mapping, which is that of all columns.
@@ -26,19 +28,19 @@ func (f ImportFile) key(o ImportOptions) []byte {
 
 // UploadImport stores a file whose mapping a person chooses next. It replaces an earlier one of the
 // shop that was not imported.
-func (tx *Tx) UploadImport(shop int64, f ImportFile, rows *ImportParts[RawRow], n int) (ImportRun, error) {
+func (tx *Tx) UploadImport(shop int64, f ImportFile, rows *ImportParts) (ImportRun, error) {
 	for _, key := range tx.keys("SELECT id FROM imports WHERE shop_id=? AND state='uploaded'", shop) {
 		tx.deleteImport(key)
 	}
 	columns, _ := json.Marshal(f.Columns)
 	key := tx.insert("INSERT INTO imports (shop_id, file_name, hash, columns, state, rows, created_at) VALUES (?,?,?,?,?,?,?)", shop,
-		f.Name, f.Hash[:], string(columns), ImportUploaded, n, tx.Now)
-	storeParts(tx, key, rows)
+		f.Name, f.Hash[:], string(columns), ImportUploaded, rows.n, tx.Now)
+	tx.storeParts(key, rows)
 	tx.audit(shop, "import.upload", KindImport, key)
 	return tx.ImportRun(shop, tx.ID(KindImport, key))
 }
 
-// Upload returns a file that was uploaded and not imported yet.
+// Upload returns a file that was uploaded and not imported yet. Its rows are read while they are ranged over.
 func (v *View) Upload(shop int64, id string) (f ImportFile, err error) {
 	v.snapshot()
 	run, err := v.upload(shop, id)
@@ -47,6 +49,15 @@ func (v *View) Upload(shop int64, id string) (f ImportFile, err error) {
 	}
 	f.Name, f.upload = run.FileName, run.key
 	v.one(func(r *rows) { r.json(&f.Columns); copy(f.Hash[:], r.bytes()) }, "SELECT columns, hash FROM imports WHERE id=?", run.key)
+	f.Rows = func(yield func(RawRow) bool) {
+		for _, number := range v.keys("SELECT part FROM import_parts WHERE import_id=? ORDER BY part", run.key) {
+			for _, r := range part[RawRow](&v.queries, run.key, number) {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
 	return f, v.failed
 }
 
@@ -59,16 +70,6 @@ func (q *queries) upload(shop int64, id string) (ImportRun, error) {
 	return run, err
 }
 
-// UploadedRows calls each with the rows of a file that Upload has returned.
-func (v *View) UploadedRows(f ImportFile, each func(RawRow)) error {
-	for _, number := range v.keys("SELECT part FROM import_parts WHERE import_id=? ORDER BY part", f.upload) {
-		for _, r := range part[RawRow](&v.queries, f.upload, number) {
-			each(r)
-		}
-	}
-	return v.failed
-}
-
 // KnownImport returns the import of the same file, program and mapping that was not undone, if there
 // is one.
 func (q *queries) KnownImport(shop int64, f ImportFile, o ImportOptions) (run Null[ImportRun], err error) {
@@ -77,11 +78,9 @@ func (q *queries) KnownImport(shop int64, f ImportFile, o ImportOptions) (run Nu
 	return run, q.failed
 }
 
-// StartImport begins an import, whose rows ContinueImport writes. id names the upload that it is
-// of; empty: none. counts.Left is how many rows were read of it: if some were erased since, StartImport refuses.
-// The same file, program and mapping are imported once.
-func (tx *Tx) StartImport(shop int64, id string, f ImportFile, o ImportOptions, rows *ImportParts[StoredRow], counts ImportRun,
-	skipped []ImportNote) (ImportRun, error) {
+// StartImport begins an import, whose rows ContinueImport writes. The report is what was found in the file: if it is of an
+// upload of which some rows were erased since, StartImport refuses. The same file, program and mapping are imported once.
+func (tx *Tx) StartImport(shop int64, f ImportFile, o ImportOptions, rows *ImportParts, r ImportReport) (ImportRun, error) {
 	if known, err := tx.KnownImport(shop, f, o); known.Valid || err != nil {
 		return known.V, err
 	}
@@ -92,12 +91,12 @@ func (tx *Tx) StartImport(shop int64, id string, f ImportFile, o ImportOptions, 
 	if err := tx.requireMailServer(o.SendEmail); err != nil {
 		return ImportRun{}, err
 	}
-	if id != "" {
-		upload, err := tx.upload(shop, id)
+	if f.upload != 0 {
+		upload, err := tx.upload(shop, tx.ID(KindImport, f.upload))
 		if err != nil {
 			return ImportRun{}, err
 		}
-		if upload.Left != counts.Left {
+		if upload.Left != r.Rows+r.Other+r.Archived {
 			return ImportRun{}, refuse(Conflict, "The file has changed meanwhile. Look at it again.")
 		}
 		tx.deleteImport(upload.key)
@@ -107,10 +106,10 @@ func (tx *Tx) StartImport(shop int64, id string, f ImportFile, o ImportOptions, 
 	key := tx.insert(`INSERT INTO imports (shop_id, program_id, file_name, hash, columns, options, state, rows, skipped, other_program,
 		points_left, created_at, invite_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, shop, p.key, f.Name, f.key(o), string(columns),
 		string(options),
-		ImportRunning, counts.Rows, counts.Skipped, counts.OtherProgram, counts.PointsLeft, tx.Now, Null[Time]{tx.Now, o.SendEmail.V})
-	storeParts(tx, key, rows)
-	for _, n := range skipped {
-		tx.note(key, n.Line, 0, n.Detail)
+		ImportRunning, r.Rows, r.Faulty, r.Other, r.PointsLeft, tx.Now, Null[Time]{tx.Now, o.SendEmail.V})
+	tx.storeParts(key, rows)
+	for _, f := range r.Faults {
+		tx.note(key, f.Line, 0, f.Detail)
 	}
 	tx.audit(shop, "import.start", KindImport, key)
 	tx.AfterCommit(func() { wake(tx.s.importsDue) })
@@ -132,9 +131,7 @@ func (tx *Tx) ContinueImport(shop int64, id string) (ImportRun, error) {
 	case ImportRunning:
 		tx.importPart(shop, &run)
 	case ImportUndoing:
-		if err := tx.undoImported(shop, &run); err != nil {
-			return run, err
-		}
+		tx.undoImported(shop, &run)
 	default:
 		return run, tx.failed
 	}
@@ -173,7 +170,7 @@ func (tx *Tx) importPart(shop int64, run *ImportRun) {
 		return
 	}
 	c, err := tx.importCheck(shop, run.options)
-	for _, r := range part[StoredRow](&tx.queries, run.key, number) {
+	for _, r := range part[ImportRow](&tx.queries, run.key, number) {
 		if err != nil {
 			run.Skipped++
 			tx.note(run.key, r.Line, 0, Detail{"program", "not_allowed", "the program was deleted"})
@@ -185,8 +182,8 @@ func (tx *Tx) importPart(shop int64, run *ImportRun) {
 }
 
 // importRow writes a row, or notes why it cannot.
-func (tx *Tx) importRow(c *ImportCheck, run *ImportRun, r StoredRow) {
-	plan, faults := c.Row(r.Line, r.Row)
+func (tx *Tx) importRow(c *ImportCheck, run *ImportRun, r ImportRow) {
+	plan, faults := c.Row(r)
 	switch {
 	case faults != nil:
 		run.Skipped++

@@ -634,13 +634,13 @@ func runEnrolment(f *fixture) {
 // runImports imports cards, updates them and undoes the import, so that each table of imports has rows.
 func runImports(f *fixture) {
 	program := f.program(stamps("Imported"))
-	row := func(ref string, n int64) StoredRow {
-		r := ImportRow{Stamps: Given(n)}
-		r.ExternalRef, r.HolderEmail, r.Codes = Given(ref), Given(ref+"@example.org"), Given([]string{"OLD " + ref})
-		return StoredRow{Line: 2, Row: r}
+	row := func(ref string, n int64) ImportRow {
+		r := ImportRow{Line: 2}
+		r.Stamps, r.ExternalRef, r.HolderEmail, r.Codes = Given(n), Given(ref), Given(ref+"@example.org"), Given([]string{"OLD " + ref})
+		return r
 	}
-	start := func(name string, o ImportOptions, rows ...StoredRow) string {
-		var parts ImportParts[StoredRow]
+	start := func(name string, o ImportOptions, rows ...ImportRow) string {
+		var parts ImportParts
 		for _, r := range rows {
 			parts.Add(r)
 		}
@@ -648,7 +648,7 @@ func runImports(f *fixture) {
 		file := ImportFile{Name: Some(name)}
 		file.Hash[0] = name[0]
 		run := must(f, func(tx *Tx) (ImportRun, error) {
-			return tx.StartImport(f.a.Shop, "", file, o, &parts, ImportRun{}, nil)
+			return tx.StartImport(f.a.Shop, file, o, &parts, ImportReport{})
 		})
 		return run.ID
 	}
@@ -666,7 +666,7 @@ func runImports(f *fixture) {
 	f.must(func(tx *Tx) error { return errorOf(tx.InviteImported(1)) })
 	f.reads(func(v *View) {
 		c := check(v.NewImportCheck(f.a.Shop, ImportOptions{ProgramID: Given(program)}))
-		c.Row(2, row("c", 1).Row)
+		c.Row(row("c", 1))
 		check(v.ImportRuns(f.a.Shop))
 		check(v.ImportsWait())
 		check(v.CardRunsWait())
@@ -676,12 +676,11 @@ func runImports(f *fixture) {
 		}
 	})
 	start("c", ImportOptions{}, row("d", 1)) // its rows stay
-	var raw ImportParts[RawRow]
+	var raw ImportParts
 	raw.Add(RawRow{Line: 2, Cells: []string{"x"}})
-	upload := must(f, func(tx *Tx) (ImportRun, error) { return tx.UploadImport(f.a.Shop, ImportFile{}, &raw, 1) })
+	upload := must(f, func(tx *Tx) (ImportRun, error) { return tx.UploadImport(f.a.Shop, ImportFile{}, &raw) })
 	f.reads(func(v *View) {
-		if err := v.UploadedRows(check(v.Upload(f.a.Shop, upload.ID)), func(RawRow) {}); err != nil {
-			panic(err)
+		for range check(v.Upload(f.a.Shop, upload.ID)).Rows {
 		}
 	})
 }

@@ -102,7 +102,7 @@ func readWhole(path string) ([]byte, error) {
 // continueImport works on an import that has begun until it has ended, and adds to the answer how it
 // went. A server that runs works on it too.
 func (i *invocation) continueImport(answer []byte) ([]byte, error) {
-	var report operation.ImportReport
+	var report store.ImportReport
 	run := &report.Run.V
 	var into any = &report
 	if i.op == operation.UndoImport {

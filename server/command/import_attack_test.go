@@ -39,7 +39,7 @@ func (f *file) begin(n int) (run map[string]string) {
 	}
 	fields := operation.ImportFields{}
 	fields.File, fields.ProgramID = store.Given([]byte(text)), store.Given(f.id(operation.ListPrograms, 1))
-	var report operation.ImportReport
+	var report store.ImportReport
 	decodeInto(f.t, f.invoke(operation.ImportCards, fields, nil), &report)
 	run = map[string]string{"id": report.Run.V.ID}
 	f.invoke(operation.ContinueImport, nil, run)
@@ -100,16 +100,16 @@ func TestImportOfErasedRows(t *testing.T) {
 	options := store.ImportOptions{ProgramID: store.Given(f.id(operation.ListPrograms, 1))}
 	f.run("card delete ada@example.org --yes")
 	st := require.Must(store.Open(f.db, store.Options{}))
-	err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
-		_, err := tx.StartImport(1, upload.ID, store.ImportFile{}, options, &store.ImportParts[store.StoredRow]{}, store.ImportRun{Left: 2},
-			nil)
+	file := require.Must(store.Read(st, func(v *store.View) (store.ImportFile, error) { return v.Upload(1, upload.ID) }))
+	err := st.SystemWrite(context.Background(), func(tx *store.Tx) error {
+		_, err := tx.StartImport(1, file, options, &store.ImportParts{}, store.ImportReport{Rows: 2})
 		return err
-	}})
+	})
 	noError(t, st.Close())
 	if err == nil || !strings.Contains(err.Error(), "changed meanwhile") {
 		t.Errorf("rows that were erased: %v", err)
 	}
-	var report operation.ImportReport
+	var report store.ImportReport
 	decodeInto(t, f.invoke(operation.StartImport, options, map[string]string{"id": upload.ID}), &report)
 	if report.New != 1 || f.finish(map[string]string{"id": report.Run.V.ID}, operation.ContinueImport).Added != 1 {
 		t.Errorf("the other row: %+v", report)

@@ -251,7 +251,7 @@ func TestImportContinues(t *testing.T) {
 	fields := operation.ImportFields{}
 	fields.File, fields.FileName = store.Given(content), store.Given("many.csv")
 	fields.ProgramID = store.Given(f.id(operation.ListPrograms, 1))
-	var report operation.ImportReport
+	var report store.ImportReport
 	decodeInto(t, f.invoke(operation.ImportCards, fields, nil), &report)
 	params := map[string]string{"id": report.Run.V.ID}
 	f.invoke(operation.ContinueImport, nil, params)

@@ -28,7 +28,7 @@ var importPages = []binding{
 	}),
 	edit(importAt, findImport, showImport, action{
 		op: operation.StartImport,
-		then: then(func(v *visit, r operation.ImportReport) error {
+		then: then(func(v *visit, r store.ImportReport) error {
 			if !r.Run.Valid {
 				return v.redirect(importPath(v.id())+"?"+ownFields(v.form).Encode(), "")
 			}
@@ -102,8 +102,8 @@ type mappingPage struct {
 	Programs []web.Option
 	Columns  []importColumn
 	Fields   []web.Option
-	Checked  bool                   // the report is there
-	Report   operation.ImportReport // whose faults are sentences
+	Checked  bool               // the report is there
+	Report   store.ImportReport // whose faults are sentences
 	Preview  previewTable
 	More     int  // faults that are not listed
 	Stamps   bool // the program collects stamps
@@ -162,7 +162,7 @@ func (v *visit) showMapping(p *mappingPage) error {
 		values.Set("program_id", program.ID)
 	}
 	report, err := v.checkImport(values)
-	if first && err == nil && !slices.ContainsFunc(report.Columns, func(c operation.ImportColumn) bool {
+	if first && err == nil && !slices.ContainsFunc(report.Columns, func(c store.ImportColumn) bool {
 		return c.Field.V == "external_ref" || c.Field.V == "code"
 	}) {
 		values.Set("allow_unkeyed", "true") // no row can have either
@@ -196,34 +196,21 @@ func (v *visit) showMapping(p *mappingPage) error {
 }
 
 // checkImport says what an import with the choices of a form would do.
-func (v *visit) checkImport(values url.Values) (operation.ImportReport, error) {
-	return read[operation.ImportReport](v, operation.CheckImport, &formInput{visit: v, fields: values})
+func (v *visit) checkImport(values url.Values) (store.ImportReport, error) {
+	return read[store.ImportReport](v, operation.CheckImport, &formInput{visit: v, fields: values})
 }
 
 // preview returns the first rows, with a column for each field that the file has.
-func (v *visit) preview(report operation.ImportReport) (t previewTable) {
+func (v *visit) preview(report store.ImportReport) (t previewTable) {
+	t.Rows = make([][]string, len(report.Preview))
 	for _, field := range operation.ImportFieldNames() {
-		var of []int
-		for n, c := range report.Columns {
-			if c.Field.V == field {
-				of = append(of, n)
-			}
-		}
-		if of == nil {
+		if name, _ := report.Column(field, nil); name == "" {
 			continue
 		}
 		t.Heads = append(t.Heads, v.T(importLabels[field]))
 		for r, cells := range report.Preview {
-			if r == len(t.Rows) {
-				t.Rows = append(t.Rows, nil)
-			}
-			var texts []string
-			for _, n := range of {
-				if n < len(cells) && cells[n] != "" {
-					texts = append(texts, cells[n])
-				}
-			}
-			t.Rows[r] = append(t.Rows[r], strings.Join(texts, " "))
+			_, text := report.Column(field, cells)
+			t.Rows[r] = append(t.Rows[r], text)
 		}
 	}
 	return t

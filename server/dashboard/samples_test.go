@@ -57,9 +57,9 @@ func (s *demo) sample(on *servertest.Server, name string) samples {
 		if err := tx.AddMember(user, shop, store.RoleViewer); err != nil {
 			return err
 		}
-		var rows store.ImportParts[store.RawRow]
+		var rows store.ImportParts
 		rows.Add(store.RawRow{Line: 2, Cells: []string{name}})
-		run, err := tx.UploadImport(shop, store.ImportFile{Columns: []string{"name"}}, &rows, 1)
+		run, err := tx.UploadImport(shop, store.ImportFile{Columns: []string{"name"}}, &rows)
 		if err != nil {
 			return err
 		}

@@ -3,8 +3,8 @@ package operation
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"punchcard/server/kernel"
@@ -26,39 +26,6 @@ type ImportFields struct {
 	DryRun store.Opt[bool] `json:"dry_run" doc:"Import nothing, and say what would be."`
 }
 
-// ImportReport says what an import does or would do.
-type ImportReport struct {
-	Run        store.Null[store.ImportRun] `json:"run" doc:"Null if nothing is imported."`
-	Columns    []ImportColumn              `json:"columns"`
-	Preview    [][]string                  `json:"preview" doc:"The cells of the first rows."`
-	Rows       int64                       `json:"rows"`
-	New        int64                       `json:"new" doc:"Rows that make a card."`
-	Updates    int64                       `json:"updates" doc:"Rows of cards that are there and may be changed."`
-	Refused    int64                       `json:"refused" doc:"Rows of cards that are there and must not be changed."`
-	Other      int64                       `json:"other_program" doc:"Rows of other programs."`
-	Archived   int64                       `json:"archived" doc:"Rows of archived cards, which are left out."`
-	PointsLeft int64                       `json:"points_left"`
-	Faulty     int64                       `json:"faulty" doc:"Rows with faults."`
-	Faults     []ImportFault               `json:"faults" doc:"The first 10,000."`
-	Notes      []store.ImportNote          `json:"notes" doc:"What a command has left out while it imported."`
-	Stamps     int64                       `json:"stamps" doc:"Of all rows that are imported."`
-	Balance    int64                       `json:"balance" doc:"In cents, likewise."`
-}
-
-// ImportColumn is a column of a file and what it holds.
-type ImportColumn struct {
-	Name  string             `json:"name"`
-	Field store.Null[string] `json:"field" doc:"Null: it is not read."`
-}
-
-// ImportFault is what is wrong with a cell, or with a row.
-type ImportFault struct {
-	Line   int    `json:"line"`
-	Column string `json:"column" doc:"Empty: the row as a whole."`
-	Value  string `json:"value"`
-	store.Detail
-}
-
 const (
 	maxImportFaults   = 10_000
 	importPreviewRows = 10
@@ -71,14 +38,15 @@ var UploadImport = declare(kernel.Operation{
 	Title:   "Upload a file of cards",
 	Callers: manager,
 	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f FileFields) (func(*store.Tx) (store.ImportRun, error), error) {
-		file, rows, err := readImport(f)
-		var parts store.ImportParts[store.RawRow]
-		for _, r := range rows {
+		file, err := readImport(f)
+		if err != nil {
+			return nil, err
+		}
+		var parts store.ImportParts
+		for r := range file.Rows {
 			parts.Add(r)
 		}
-		return func(tx *store.Tx) (store.ImportRun, error) {
-			return tx.UploadImport(c.Access.Shop, file, &parts, len(rows))
-		}, err
+		return func(tx *store.Tx) (store.ImportRun, error) { return tx.UploadImport(c.Access.Shop, file, &parts) }, nil
 	}),
 })
 
@@ -89,9 +57,8 @@ var CheckImport = declare(kernel.Operation{
 	Title:   "Check an uploaded file of cards",
 	Callers: manager,
 	Codes:   notFoundOrConflict,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, o store.ImportOptions) (ImportReport, error) {
-		w := importWork{options: o}
-		_, err := w.readUpload(v, c)
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, o store.ImportOptions) (store.ImportReport, error) {
+		w, err := checkUpload(v, c, o)
 		return w.report, err
 	}),
 })
@@ -103,10 +70,9 @@ var StartImport = declare(kernel.Operation{
 	Title:   "Import an uploaded file of cards",
 	Callers: manager,
 	Codes:   notFoundConflictOrUnprocessable,
-	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, o store.ImportOptions) (func(*store.Tx) (ImportReport, error), error) {
-		w := importWork{options: o, id: c.Param("id")}
-		file, err := readBefore(c, func(v *store.View) (store.ImportFile, error) { return w.readUpload(v, c) })
-		return w.start(c, file), err
+	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, o store.ImportOptions) (kernel.Prepared[store.ImportReport], error) {
+		w, err := readBefore(c, func(v *store.View) (importWork, error) { return checkUpload(v, c, o) })
+		return w.start, err
 	}),
 })
 
@@ -118,84 +84,84 @@ var ImportCards = declare(kernel.Operation{
 	Title:   "Import a file of cards",
 	Callers: manager,
 	Codes:   notFoundConflictOrUnprocessable,
-	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f ImportFields) (func(*store.Tx) (ImportReport, error), error) {
-		file, rows, err := readImport(f.FileFields)
+	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f ImportFields) (kernel.Prepared[store.ImportReport], error) {
+		file, err := readImport(f.FileFields)
 		if err != nil {
 			return nil, err
 		}
-		w := importWork{options: f.ImportOptions, dry: f.DryRun.V}
-		err = c.View(func(v *store.View) error {
-			if err := w.begin(v, c, file); err != nil {
-				return err
-			}
-			for _, r := range rows {
-				w.add(r)
-			}
-			return nil
-		})
-		return w.start(c, file), err
+		w, err := readBefore(c, func(v *store.View) (importWork, error) { return checkImport(v, c, file, f.ImportOptions) })
+		w.dry = f.DryRun.V
+		return w.start, err
 	}),
 })
 
 // readImport reads a file.
-func readImport(f FileFields) (file store.ImportFile, rows []store.RawRow, err error) {
+func readImport(f FileFields) (file store.ImportFile, err error) {
 	table, err := sheet.Read(f.File.V)
-	var fault sheet.Error
-	if errors.As(err, &fault) {
-		return file, nil, store.InvalidField("file", wire.CodeInvalidFormat, fault.Error())
+	if err != nil {
+		return file, store.InvalidField("file", wire.CodeInvalidFormat, err.Error())
 	}
 	if table.Rows == nil {
-		return file, nil, store.InvalidField("file", wire.CodeInvalidValue, "has no rows below the names of its columns")
+		return file, store.InvalidField("file", wire.CodeInvalidValue, "has no rows below the names of its columns")
 	}
-	return store.ImportFile{Name: f.FileName.Value(), Hash: sha256.Sum256(f.File.V), Columns: table.Columns}, table.Rows, err
+	return store.ImportFile{
+		Name:    f.FileName.Value(),
+		Hash:    sha256.Sum256(f.File.V),
+		Columns: table.Columns,
+		Rows:    slices.Values(table.Rows),
+	}, nil
 }
 
 // importWork checks the rows of a file one after another.
 type importWork struct {
+	shop    int64
+	file    store.ImportFile
 	options store.ImportOptions
-	id      string // of the upload; empty: there is none
-	dry     bool   // nothing is imported
-	importer
-	check  *store.ImportCheck
-	report ImportReport
-	rows   store.ImportParts[store.StoredRow] // that are imported
+	dry     bool // nothing is imported
+	check   *store.ImportCheck
+	report  store.ImportReport
+	left    int64             // points of the last row that are no whole stamp
+	rows    store.ImportParts // that are imported
 }
 
-// begin prepares the work for a file.
-func (w *importWork) begin(v *store.View, c *kernel.Call, file store.ImportFile) (err error) {
-	columns := file.Columns
-	if w.check, err = v.NewImportCheck(c.Access.Shop, w.options); err != nil {
-		return err
+// checkUpload checks the rows of an uploaded file.
+func checkUpload(v *store.View, c *kernel.Call, o store.ImportOptions) (w importWork, err error) {
+	file, err := v.Upload(c.Access.Shop, c.Param("id"))
+	if err != nil {
+		return w, err
 	}
-	shop := w.check.Shop
-	w.report = ImportReport{}
-	w.rows = store.ImportParts[store.StoredRow]{}
-	w.importer = importer{currency: shop.Currency, zone: store.Zone(shop.Timezone), per: w.options.StampsPer.Or(1)}
-	if err := w.setColumns(columns, w.options.Map.V); err != nil {
-		return err
+	return checkImport(v, c, file, o)
+}
+
+// checkImport checks the rows of a file, unless it was imported before.
+func checkImport(v *store.View, c *kernel.Call, file store.ImportFile, o store.ImportOptions) (w importWork, err error) {
+	w = importWork{shop: c.Access.Shop, file: file, options: o}
+	if w.check, err = v.NewImportCheck(w.shop, o); err != nil {
+		return w, err
+	}
+	if w.report.Columns, err = mapColumns(file.Columns, o.Map.V); err != nil {
+		return w, err
 	}
 	var mapping []string // as if all of it was given, so that the same one is known again
-	for n, name := range columns {
-		column := ImportColumn{Name: name}
-		if of := w.fields[n]; of >= 0 {
-			column.Field = store.Some(importFields[of].name)
-		}
-		w.report.Columns = append(w.report.Columns, column)
-		if name != "" {
-			mapping = append(mapping, name+"="+column.Field.V)
+	for _, column := range w.report.Columns {
+		if column.Name != "" {
+			mapping = append(mapping, column.Name+"="+column.Field.V)
 		}
 	}
 	w.options.Map = store.Given(mapping)
-	w.report.Run, err = v.KnownImport(c.Access.Shop, file, w.options)
-	return err
+	w.report.Run, err = v.KnownImport(w.shop, file, w.options)
+	if w.report.Run.Valid || err != nil {
+		return w, err
+	}
+	for raw := range file.Rows {
+		w.add(raw)
+	}
+	return w, nil
 }
 
-// add checks a row. It does nothing with the rows of a file that was imported before.
+// add checks a row.
 func (w *importWork) add(raw store.RawRow) {
 	r := &w.report
-	if r.Run.Valid {
-		return
-	}
 	if len(r.Preview) < importPreviewRows {
 		cells := make([]string, len(raw.Cells))
 		for n, cell := range raw.Cells {
@@ -204,47 +170,52 @@ func (w *importWork) add(raw store.RawRow) {
 		r.Preview = append(r.Preview, cells)
 	}
 	program := w.check.Program()
-	if column, name := w.column("program", raw.Cells); column != "" && name != program.ID && !strings.EqualFold(name, program.Name) {
+	if column, name := r.Column("program", raw.Cells); column != "" && name != program.ID && !strings.EqualFold(name, program.Name) {
 		r.Other++
 		return
 	}
-	if _, state := w.column("state", raw.Cells); state == store.StatusArchived {
+	if _, state := r.Column("state", raw.Cells); state == store.StatusArchived {
 		r.Archived++
 		return
 	}
 	r.Rows++
-	left := w.left
-	row, codes, faults := w.row(raw.Cells)
-	plan, more := w.check.Row(raw.Line, row, faults...)
-	for _, d := range more {
-		d.Field = codeField(d.Field, codes)
-		if !slices.ContainsFunc(faults, func(have store.Detail) bool { return have.Field == d.Field }) {
-			faults = append(faults, d)
-		}
-	}
+	row, codes, faults := w.row(raw)
+	plan, faults := w.check.Row(row, faults...)
 	switch {
 	case faults != nil:
-		w.left = left
 		r.Faulty++
-		for _, d := range faults[:min(len(faults), maxImportFaults-len(r.Faults))] {
-			column, value := w.column(d.Field, raw.Cells)
-			r.Faults = append(r.Faults, ImportFault{raw.Line, column, shortened(value), d})
-		}
+		w.addFaults(raw, codes, faults)
 		return
 	case plan.Refused != nil:
-		w.left = left
 		r.Refused++
 	case plan.New():
 		r.New++
 	default:
 		r.Updates++
 	}
-	r.PointsLeft = w.left
 	if plan.Refused == nil {
+		r.PointsLeft += w.left
 		r.Stamps += row.Stamps.V
 		r.Balance += row.Balance.V
 	}
-	w.rows.Add(store.StoredRow{Line: raw.Line, Row: row})
+	w.rows.Add(row)
+}
+
+// addFaults adds the first fault of each column of a row to the report. codes has the fields of the row's codes.
+func (w *importWork) addFaults(raw store.RawRow, codes []string, faults []store.Detail) {
+	var faulty []string // fields
+	for _, d := range faults {
+		field, item, _ := strings.Cut(d.Field, ".")
+		if n, err := strconv.Atoi(item); err == nil && field == "codes" {
+			field = codes[n]
+		}
+		if slices.Contains(faulty, field) || len(w.report.Faults) == maxImportFaults {
+			continue
+		}
+		faulty, d.Field = append(faulty, field), field
+		column, value := w.report.Column(field, raw.Cells)
+		w.report.Faults = append(w.report.Faults, store.ImportFault{Line: raw.Line, Column: column, Value: shortened(value), Detail: d})
+	}
 }
 
 // shortened returns a cell of a report, of which a file may have many that are long.
@@ -256,35 +227,15 @@ func shortened(cell string) string {
 	return strings.ToValidUTF8(cell[:most], "") + "…"
 }
 
-// readUpload checks the rows of an uploaded file.
-func (w *importWork) readUpload(v *store.View, c *kernel.Call) (file store.ImportFile, err error) {
-	file, err = v.Upload(c.Access.Shop, c.Param("id"))
-	if err == nil {
-		err = w.begin(v, c, file)
+// start begins the import, unless there is nothing to begin.
+func (w *importWork) start(tx *store.Tx) (store.ImportReport, error) {
+	report := w.report
+	if w.dry || report.Run.Valid || report.Faulty > 0 && !w.options.SkipFaulty.V {
+		return report, nil
 	}
-	if err == nil {
-		err = v.UploadedRows(file, w.add)
-	}
-	return file, err
-}
-
-// start returns the function that begins the import, unless there is nothing to begin.
-func (w *importWork) start(c *kernel.Call, file store.ImportFile) func(*store.Tx) (ImportReport, error) {
-	return func(tx *store.Tx) (report ImportReport, err error) {
-		if w.dry || w.report.Run.Valid || w.report.Faulty > 0 && !w.options.SkipFaulty.V {
-			return w.report, nil
-		}
-		counts := store.ImportRun{Rows: w.report.Rows, Skipped: w.report.Faulty, OtherProgram: w.report.Other, PointsLeft: w.left,
-			Left: w.report.Rows + w.report.Other + w.report.Archived}
-		var skipped []store.ImportNote
-		for _, f := range w.report.Faults {
-			skipped = append(skipped, store.ImportNote{Line: f.Line, Detail: f.Detail})
-		}
-		run, err := tx.StartImport(c.Access.Shop, w.id, file, w.options, &w.rows, counts, skipped)
-		report = w.report
-		report.Run = store.Some(run)
-		return report, err
-	}
+	run, err := tx.StartImport(w.shop, w.file, w.options, &w.rows, report)
+	report.Run = store.Some(run)
+	return report, err
 }
 
 // ContinueImport works on the next rows of an import or of its undo.

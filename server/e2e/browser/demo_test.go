@@ -253,16 +253,16 @@ func (d *demo) addStates() {
 // addImports adds a file that waits to be imported, and an import that has ended.
 func (d *demo) addImports() {
 	shop := d.Shop()
-	var cards store.ImportParts[store.StoredRow]
-	row := store.ImportRow{Stamps: store.Given[int64](3)}
-	row.HolderName = store.Given(d.name("Imma Portata"))
-	cards.Add(store.StoredRow{Line: 2, Row: row})
+	var cards store.ImportParts
+	row := store.ImportRow{Line: 2}
+	row.Stamps, row.HolderName = store.Given[int64](3), store.Given(d.name("Imma Portata"))
+	cards.Add(row)
 	o := store.ImportOptions{ProgramID: store.Given(d.ids["program standard"]), AllowUnkeyed: store.Given(true)}
-	counts := store.ImportRun{Rows: 2, Skipped: 1}
-	note := store.ImportNote{Line: 3, Detail: store.Detail{Field: "phone", Code: "invalid_format", Message: "must not be negative"}}
+	fault := store.ImportFault{Line: 3, Detail: store.Detail{Field: "phone", Code: "invalid_format", Message: "must not be negative"}}
+	report := store.ImportReport{Rows: 2, Faulty: 1, Faults: []store.ImportFault{fault}}
 	d.write(func(tx *store.Tx) error {
 		file := store.ImportFile{Name: store.Some(d.name("members.csv"))}
-		run, err := tx.StartImport(shop, "", file, o, &cards, counts, []store.ImportNote{note})
+		run, err := tx.StartImport(shop, file, o, &cards, report)
 		d.ids["import done"] = run.ID
 		return err
 	})
@@ -272,12 +272,12 @@ func (d *demo) addImports() {
 			return err
 		})
 	}
-	var rows store.ImportParts[store.RawRow]
+	var rows store.ImportParts
 	rows.Add(store.RawRow{Line: 2, Cells: []string{d.name("Ada Byron"), "ada@example.org", "7", "4006381333931"}})
 	rows.Add(store.RawRow{Line: 3, Cells: []string{d.name("Bart"), "nobody", "99"}})
 	d.write(func(tx *store.Tx) error {
 		file := store.ImportFile{Name: store.Some(d.name("customers.csv")), Columns: []string{"Name", "Email", "Stamps", "Barcode"}}
-		run, err := tx.UploadImport(shop, file, &rows, 2)
+		run, err := tx.UploadImport(shop, file, &rows)
 		d.ids["import"] = run.ID
 		return err
 	})
