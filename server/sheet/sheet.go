@@ -33,17 +33,10 @@ type Sheet struct {
 	Rows []store.RawRow
 }
 
-// Error says why a file is no table that can be read, such as "is not a text file".
-type Error string
-
-// Error returns the reason.
-func (e Error) Error() string { return string(e) }
-
-func errorf(format string, args ...any) error { return Error(fmt.Sprintf(format, args...)) }
-
 // Read reads a table whose first row has the names of the columns. Its text is UTF-8, UTF-16 or
 // Windows-1252, and commas, semicolons or tabs separate its cells. An apostrophe by which a program
-// has kept a cell from being a formula is removed; see [store.Undefuse]. The error is an Error.
+// has kept a cell from being a formula is removed; see [store.Undefuse]. The error says why the
+// file is no table that can be read, such as "is not a text file".
 func Read(file []byte) (Sheet, error) {
 	text, err := decode(file)
 	if err != nil {
@@ -78,9 +71,9 @@ func Read(file []byte) (Sheet, error) {
 		line += before
 		switch {
 		case len(s.Rows) == MaxRows:
-			return s, errorf("has more than %d rows", MaxRows)
+			return s, fmt.Errorf("has more than %d rows", MaxRows)
 		case len(cells) > len(s.Columns):
-			return s, errorf("has in line %d more cells (%d) than the first line names columns (%d)", line, len(cells), len(s.Columns))
+			return s, fmt.Errorf("has in line %d more cells (%d) than the first line names columns (%d)", line, len(cells), len(s.Columns))
 		}
 		s.Rows = append(s.Rows, store.RawRow{Line: line, Cells: clean(cells)})
 	}
@@ -91,9 +84,9 @@ func decode(file []byte) ([]byte, error) {
 	decoder := charmap.Windows1252.NewDecoder()
 	switch {
 	case len(file) > MaxBytes:
-		return nil, errorf("has more than %d MB", MaxBytes>>20)
+		return nil, fmt.Errorf("has more than %d MB", MaxBytes>>20)
 	case bytes.HasPrefix(file, []byte("PK\x03\x04")):
-		return nil, Error("is a workbook or a zip file: save the table as CSV")
+		return nil, errors.New("is a workbook or a zip file: save the table as CSV")
 	case bytes.HasPrefix(file, []byte{0xff, 0xfe}), len(file) > 1 && file[0] != 0 && file[1] == 0:
 		decoder = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewDecoder()
 	case bytes.HasPrefix(file, []byte{0xfe, 0xff}), len(file) > 1 && file[0] == 0 && file[1] != 0:
@@ -105,7 +98,7 @@ func decode(file []byte) ([]byte, error) {
 	if decoder != nil {
 		var err error
 		if text, err = decoder.Bytes(file); err != nil {
-			return nil, Error("is not a text file")
+			return nil, errors.New("is not a text file")
 		}
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
@@ -114,9 +107,9 @@ func decode(file []byte) ([]byte, error) {
 	}
 	switch {
 	case bytes.IndexByte(text, 0) >= 0:
-		return nil, Error("is not a text file")
+		return nil, errors.New("is not a text file")
 	case len(bytes.TrimSpace(text)) == 0:
-		return nil, Error("is empty")
+		return nil, errors.New("is empty")
 	}
 	return text, nil
 }
@@ -156,18 +149,18 @@ func columns(header []string) ([]string, error) {
 		names = names[:len(names)-1]
 	}
 	if len(names) > MaxColumns {
-		return nil, errorf("has %d columns; at most %d are read", len(names), MaxColumns)
+		return nil, fmt.Errorf("has %d columns; at most %d are read", len(names), MaxColumns)
 	}
 	for i, name := range names {
 		if len(name) > maxName {
-			return nil, errorf("has in column %d of the first line a name of more than %d bytes", i+1, maxName)
+			return nil, fmt.Errorf("has in column %d of the first line a name of more than %d bytes", i+1, maxName)
 		}
 		if name != "" && slices.Contains(names[:i], name) {
-			return nil, errorf("has two columns with the name %v: give each a name of its own", name)
+			return nil, fmt.Errorf("has two columns with the name %v: give each a name of its own", name)
 		}
 	}
 	if len(names) == 0 {
-		return nil, Error("must have the names of the columns in its first line")
+		return nil, errors.New("must have the names of the columns in its first line")
 	}
 	return names, nil
 }
@@ -186,11 +179,11 @@ func readError(err error, before int) error {
 	var at *csv.ParseError
 	switch {
 	case !errors.As(err, &at):
-		return Error("is empty")
+		return errors.New("is empty")
 	case errors.Is(err, csv.ErrQuote):
-		return errorf(`has in line %d a quote (") that is never closed, or one that is not doubled within quotes`, at.StartLine+before)
+		return fmt.Errorf(`has in line %d a quote (") that is never closed, or one that is not doubled within quotes`, at.StartLine+before)
 	case errors.Is(err, csv.ErrBareQuote):
-		return errorf(`has in line %d a quote (") in a cell that does not begin with one`, at.Line+before)
+		return fmt.Errorf(`has in line %d a quote (") in a cell that does not begin with one`, at.Line+before)
 	}
-	return errorf("cannot be read in line %d", at.Line+before)
+	return fmt.Errorf("cannot be read in line %d", at.Line+before)
 }

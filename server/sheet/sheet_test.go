@@ -1,7 +1,6 @@
 package sheet
 
 import (
-	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -71,8 +70,7 @@ func TestReadFaults(t *testing.T) {
 		{"large", "a\n" + strings.Repeat("1", MaxBytes), "more than 50 MB"},
 	} {
 		_, err := Read([]byte(c.file))
-		var got Error
-		if !errors.As(err, &got) || !strings.Contains(string(got), c.want) {
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v", c.name, err)
 		}
 	}
