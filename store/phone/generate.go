@@ -1,12 +1,10 @@
 //go:build ignore
 
-// Generate writes regions.txt.gz from the metadata of github.com/nyaruka/phonenumbers.
+// Generate writes regions.txt from the metadata of github.com/nyaruka/phonenumbers.
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"fmt"
 	"log"
 	"os"
@@ -34,14 +32,7 @@ func main() {
 		lines = fmt.Appendf(lines, "%d\t%s\t%s\t%s\t%s\t%b\t%s\t%s\n", m.GetCountryCode(), m.GetId(), m.GetInternationalPrefix(),
 			m.GetNationalPrefixForParsing(), m.GetNationalPrefixTransformRule(), lengths, general.GetNationalNumberPattern(), types(m))
 	}
-	var packed bytes.Buffer
-	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err != nil {
-		log.Fatal(err)
-	}
-	z.Write(lines) // a buffer refuses nothing
-	z.Close()
-	if err := os.WriteFile(os.Args[1], packed.Bytes(), 0o666); err != nil {
+	if err := os.WriteFile(os.Args[1], lines, 0o666); err != nil {
 		log.Fatal(err)
 	}
 }

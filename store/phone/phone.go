@@ -5,15 +5,13 @@
 // whenever a process starts. This takes 16 ms and 2.5 MB, and punchcard starts in 40 ms. This
 // package does nothing at the start: the first call reads the regions, and each compiles the patterns
 // that it needs and keeps them. The first number of a region takes about 1 ms, a later one 20 µs
-// (BenchmarkParse). The regions take 120 kB, and the patterns of all of them 5 MB.
+// (BenchmarkParse). The regions take 30 kB, and the patterns of all of them 5 MB.
 //
 // To take newer metadata, change the version of the port in go.mod and run go generate.
 package phone
 
 import (
-	"compress/gzip"
 	_ "embed"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -36,9 +34,9 @@ const (
 // calling code are neighbours, and the main one, whose rules hold for all numbers with that code,
 // is the first. The region 001 stands for calling codes that belong to no country.
 //
-//go:generate go run generate.go regions.txt.gz
+//go:generate go run generate.go regions.txt
 var regions = sync.OnceValue(func() (plans []plan) {
-	for line := range strings.Lines(unpack(packed)) {
+	for line := range strings.Lines(regionLines) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		lengths, _ := strconv.ParseUint(f[5], 2, 64)
 		plans = append(plans, plan{f[0], f[1], f[2], f[3], f[4], lengths, f[6], f[7]})
@@ -46,21 +44,10 @@ var regions = sync.OnceValue(func() (plans []plan) {
 	return plans
 })
 
-//go:embed regions.txt.gz
-var packed string
-
-// unpack returns what generate.go has written.
-func unpack(packed string) string {
-	z, err := gzip.NewReader(strings.NewReader(packed))
-	if err != nil {
-		panic("phone: " + err.Error())
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		panic("phone: " + err.Error())
-	}
-	return string(text)
-}
+// regionLines is what generate.go has written: a line for each region, with a tab between the fields of its plan.
+//
+//go:embed regions.txt
+var regionLines string
 
 // plan says how the numbers of a region are written. A number is valid if it matches both the general pattern and one of
 // the types: of random numbers that match the general pattern, half match no type. In Austria and
