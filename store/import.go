@@ -27,11 +27,11 @@ const (
 // ImportRow is a card in a file of another system.
 type ImportRow struct {
 	Line int // of the file
-	ImportFields
+	RowFields
 }
 
-// ImportFields are what the cells of a row say.
-type ImportFields struct {
+// RowFields are what the cells of a row say.
+type RowFields struct {
 	CardFields
 	HolderContactPatch
 	Stamps  Opt[int64]    `json:"stamps" min:"0" max:"100000"`
@@ -216,15 +216,19 @@ func (p *ImportParts) Add(r any) {
 
 // pack packs the rows that Add has collected.
 func (p *ImportParts) pack() {
-	if len(p.next) == 0 {
-		return
+	if len(p.next) > 0 {
+		p.packed, p.rows = append(p.packed, packRows(p.next)), append(p.rows, len(p.next))
+		p.next = p.next[:0]
 	}
+}
+
+// packRows returns rows in the form in which they are stored.
+func packRows(rows []any) []byte {
 	var b bytes.Buffer
 	w, _ := flate.NewWriter(&b, flate.BestSpeed)
-	json.NewEncoder(w).Encode(p.next) // neither rows nor a buffer have an error
+	json.NewEncoder(w).Encode(rows) // neither rows nor a buffer have an error
 	w.Close()
-	p.packed, p.rows = append(p.packed, b.Bytes()), append(p.rows, len(p.next))
-	p.next = p.next[:0]
+	return b.Bytes()
 }
 
 // storeParts stores the rows of an import.

@@ -64,7 +64,7 @@ func (q *queries) importCheck(shop int64, o ImportOptions) (*ImportCheck, error)
 // Program returns the name of the program.
 func (c *ImportCheck) Program() Program { return c.program.Program }
 
-// Row returns what a row would write, and what is wrong with it: the field is that of ImportFields, of a code with
+// Row returns what a row would write, and what is wrong with it: the field is that of RowFields, of a code with
 // its index, such as codes.1. It adds that to the faults of cells that the row is without. A faulty row takes no room.
 func (c *ImportCheck) Row(r ImportRow, of ...Detail) (ImportPlan, []Detail) {
 	p, faults := ImportPlan{row: r}, rowFaults(of)

@@ -26,11 +26,8 @@ func (tx *Tx) InviteImported(n int) (more bool, err error) {
 		var card int64
 		if !tx.one(into(&card), `SELECT id FROM cards WHERE import_id=? AND id>? AND holder_email IS NOT NULL AND install_hash IS NULL
 			AND installed_at IS NULL AND locked_at IS NULL AND live=1 ORDER BY id LIMIT 1`, run, through) {
-			at := Null[Time]{tx.Now.Add(time.Minute), true} // rows may still be written
-			if tx.number("SELECT state='done' FROM imports WHERE id=?", run) == 1 {
-				at.Valid = false
-			}
-			tx.exec("UPDATE imports SET invite_at=? WHERE id=?", at, run)
+			// Rows may still be written.
+			tx.exec("UPDATE imports SET invite_at=iif(state='done', NULL, ?) WHERE id=?", tx.Now.Add(time.Minute), run)
 			continue
 		}
 		c, err := tx.card(Access{Shop: shop}, tx.ID(KindCard, card))

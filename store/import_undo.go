@@ -114,16 +114,10 @@ func (tx *Tx) eraseFromImports(shop int64, chains []card) {
 	type place struct{ run, part int64 }
 	for _, p := range collect(tx, func(r *rows) place { return place{r.int(), r.int()} }, `SELECT import_id, part FROM import_parts
 		WHERE import_id IN (SELECT id FROM imports WHERE shop_id=? AND state IN ('uploaded', 'running'))`, shop) {
-		all := part[any](&tx.queries, p.run, p.part)
-		kept := slices.DeleteFunc(slices.Clone(all), func(row any) bool { return anyText(row, isAbout) })
-		switch len(kept) {
-		case len(all):
-		case 0:
-			tx.exec("DELETE FROM import_parts WHERE import_id=? AND part=?", p.run, p.part)
-		default:
-			parts := ImportParts{next: kept}
-			parts.pack()
-			tx.exec("UPDATE import_parts SET packed=?, rows=? WHERE import_id=? AND part=?", parts.packed[0], len(kept), p.run, p.part)
+		rows := part[any](&tx.queries, p.run, p.part)
+		waiting := len(rows)
+		if rows = slices.DeleteFunc(rows, func(row any) bool { return anyText(row, isAbout) }); len(rows) < waiting {
+			tx.exec("UPDATE import_parts SET packed=?, rows=? WHERE import_id=? AND part=?", packRows(rows), len(rows), p.run, p.part)
 		}
 	}
 }

@@ -262,7 +262,7 @@ func (tx *Tx) setOpening(chain *cardChain, stamps int64, plan *ImportPlan) {
 	for i, c := range chain.instances {
 		n := min(stamps, total)
 		stamps -= n
-		if c.StampsCount != n || i > 0 {
+		if c.StampsCount != n {
 			c.StampsCount, c.openingLeft = n, n
 			tx.exec("UPDATE cards SET stamps_count=?1, opening_stamps=?1, opening_left=?1 WHERE id=?2", n, c.key)
 		}
@@ -298,11 +298,9 @@ func (tx *Tx) updateImported(c *ImportCheck, plan *ImportPlan) bool {
 	first := chain.first
 	name, email := r.HolderName.Apply(first.HolderName), r.HolderEmail.Apply(first.HolderEmail)
 	expires := r.ExpiresAt.Apply(first.ExpiresAt)
-	if name != first.HolderName || email != first.HolderEmail || expires != first.ExpiresAt {
-		tx.reindexChain(c.key, root, true, name)
-		tx.exec("UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=? WHERE "+inChain, name, email, emailKey(email),
-			expires, root, root)
-	}
+	tx.reindexChain(c.key, root, true, name)
+	tx.exec("UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=? WHERE "+inChain, name, email, emailKey(email),
+		expires, root, root)
 	old := tx.contact(root)
 	contact, _ := r.apply(old, c.Shop.CountryCode)
 	contact.MemberSince = r.MemberSince.Apply(old.MemberSince)

@@ -21,7 +21,7 @@ type importField struct {
 	// file has several of them, the first one of this list is taken. The field's own name is the last
 	// one, unless it is in the list.
 	columns string
-	// convert turns a cell that is not blank into the text of a field of store.ImportFields, and returns the
+	// convert turns a cell that is not blank into the text of a field of store.RowFields, and returns the
 	// rule that the cell breaks, if it does. nil: the text stays as it is.
 	convert func(w *importWork, cell string) (text, rule string)
 }
@@ -185,8 +185,8 @@ func (w *importWork) row(raw store.RawRow) (r store.ImportRow, codes []string, f
 			form.Set(f.name, cell)
 		}
 	}
-	details := wire.DecodeForm(form, &r.ImportFields, wire.Create, nil)
-	r.ImportFields = wire.Without(r.ImportFields, details).(store.ImportFields)
+	details := wire.DecodeForm(form, &r.RowFields, wire.Create, nil)
+	r.RowFields = wire.Without(r.RowFields, details).(store.RowFields)
 	return r, codes, append(faults, details...)
 }
 
