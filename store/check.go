@@ -22,7 +22,7 @@ func (s *Store) Check() (findings []string, err error) {
 		if findings, err = checkIntegrity(v.conn, m, Integrity); err != nil {
 			return err
 		}
-		more, err := v.checkInvariants(m, AllInvariants)
+		more, err := v.checkInvariants(m, Invariants)
 		findings = append(findings, more...)
 		return err
 	})
@@ -61,10 +61,17 @@ const (
 	Structure  Depth = iota // pages and rows, by SQLite's quick_check
 	Integrity               // also that each index has the values of its table
 	Invariants              // also what operations rely on, if the file has the schema of this version
+	// FirstHalf and SecondHalf are the parts of Invariants that two connections check at once. They take about as
+	// long: the first one has the integrity and a fourth of the invariants, the second one the others with the references.
+	FirstHalf
+	SecondHalf
 )
 
-// CheckFile does the same as Check to a depth, for a database that nobody writes. It tells progress,
-// unless that is nil, how far it is. Errors name the file as name.
+// has reports whether the invariant with an index is checked.
+func (d Depth) has(i int) bool { return d == Invariants || (i%4 == 2) == (d == FirstHalf) }
+
+// CheckFile does the same as Check to a depth, for a database that nobody writes; it does not check the invariants of a file
+// without integrity. It tells progress, unless that is nil, how far it is. Errors name the file as name.
 func CheckFile(db *sqlite.Conn, name string, depth Depth, progress Progress) (findings []string, err error) {
 	v, err := SchemaVersion(db, name)
 	if err != nil {
@@ -73,9 +80,12 @@ func CheckFile(db *sqlite.Conn, name string, depth Depth, progress Progress) (fi
 	if v == 0 {
 		return nil, fmt.Errorf("%s: is not a punchcard database, but an empty file", name)
 	}
-	findings, err = checkIntegrity(db, newMeter(db, progress), depth)
-	if err == nil && len(findings) == 0 && depth == Invariants && v == version() {
-		return CheckInvariants(db, name, AllInvariants, progress)
+	m := newMeter(db, progress)
+	if depth != SecondHalf {
+		findings, err = checkIntegrity(db, m, depth)
+	}
+	if err == nil && len(findings) == 0 && depth >= Invariants && v == version() {
+		findings, err = checkInvariants(db, m, depth)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, sqlite.Class(err))
@@ -83,32 +93,14 @@ func CheckFile(db *sqlite.Conn, name string, depth Depth, progress Progress) (fi
 	return findings, nil
 }
 
-// Half says which invariants are checked, so that two connections can do it at once.
-type Half int
-
-// The first half, a fourth of the invariants, takes about as long as the second one if it follows the
-// integrity check.
-const (
-	AllInvariants Half = iota
-	FirstHalf
-	SecondHalf // with the references
-)
-
-// has reports whether the invariant with an index is in the half.
-func (h Half) has(i int) bool { return h == AllInvariants || (i%4 == 2) == (h == FirstHalf) }
-
-// CheckInvariants is the part of CheckFile that only the depth Invariants has, or half of it, for a sound
-// file of this version.
-func CheckInvariants(db *sqlite.Conn, name string, half Half, progress Progress) (findings []string, err error) {
+// checkInvariants does what the method of View does in a database that nobody writes.
+func checkInvariants(db *sqlite.Conn, m *meter, depth Depth) ([]string, error) {
 	ids, err := readIDs(db)
-	if err == nil {
-		v := &View{queries: (&Store{IDs: ids}).queries(db, 0), inSnapshot: true}
-		findings, err = v.checkInvariants(newMeter(db, progress), half)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, sqlite.Class(err))
+		return nil, err
 	}
-	return findings, nil
+	v := &View{queries: (&Store{IDs: ids}).queries(db, 0), inSnapshot: true}
+	return v.checkInvariants(m, depth)
 }
 
 // checkIntegrity returns the findings of SQLite's integrity check, or of its quick check for the structure alone.
@@ -130,12 +122,12 @@ func checkIntegrity(c *sqlite.Conn, m *meter, depth Depth) (findings []string, e
 	return findings, r.Close()
 }
 
-// checkInvariants returns the rows that break an invariant of a half, at most 20 for each.
-func (v *View) checkInvariants(m *meter, half Half) (findings []string, err error) {
-	m.begin("checking the invariants", m.invariantRows(half))
+// checkInvariants returns the rows that break an invariant which a depth has, at most 20 for each.
+func (v *View) checkInvariants(m *meter, depth Depth) (findings []string, err error) {
+	m.begin("checking the invariants", m.invariantRows(depth))
 	deleted := v.number("SELECT count(*) FROM shops WHERE closed=?", shopDeleted) > 0
 	for i, rule := range invariants {
-		if !half.has(i) {
+		if !depth.has(i) {
 			continue
 		}
 		counted := m.watch(rule.sql, m.scanned(rule.sql))
@@ -152,7 +144,7 @@ func (v *View) checkInvariants(m *meter, half Half) (findings []string, err erro
 		}
 		counted()
 	}
-	if half == FirstHalf {
+	if depth == FirstHalf {
 		m.end()
 		return findings, v.failed
 	}
@@ -183,10 +175,10 @@ func (v *View) ofDeletedShop(kind Kind, key int64) bool {
 
 // invariantRows returns the number of rows that checkInvariants reads before the
 // references.
-func (m *meter) invariantRows(half Half) int64 {
+func (m *meter) invariantRows(depth Depth) int64 {
 	sum := m.scanned(namedCards) + m.rows("quarter_counts") + m.chains()
 	for i, rule := range invariants {
-		if half.has(i) {
+		if depth.has(i) {
 			sum += m.scanned(rule.sql)
 		}
 	}

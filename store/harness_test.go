@@ -260,7 +260,7 @@ func (f *fixture) checkFile() {
 func (f *fixture) broken() []string {
 	return view(f, func(v *View) ([]string, error) {
 		v.snapshot()
-		return v.checkInvariants(nil, AllInvariants)
+		return v.checkInvariants(nil, Invariants)
 	})
 }
 

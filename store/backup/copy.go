@@ -97,37 +97,6 @@ func verify(ctx context.Context, path, name string, depth store.Depth, progress 
 	}
 	defer c.Close()
 	findings, err := store.CheckFile(c, name, depth, progress)
-	return verdict(ctx, name, findings, err)
-}
-
-// verifyAtOnce verifies the invariants too, on two processors, for a file of this version that
-// this process has made.
-func verifyAtOnce(ctx context.Context, path, name string, progress store.Progress) error {
-	first := make(chan error, 1)
-	go func() {
-		err := verify(ctx, path, name, store.Integrity, nil)
-		if err == nil {
-			err = verifyHalf(ctx, path, name, store.FirstHalf, nil)
-		}
-		first <- err
-	}()
-	err := verifyHalf(ctx, path, name, store.SecondHalf, progress)
-	return cmp.Or(<-first, err)
-}
-
-// verifyHalf checks half of the invariants.
-func verifyHalf(ctx context.Context, path, name string, half store.Half, progress store.Progress) error {
-	c, err := openImmutable(ctx, path)
-	if err != nil {
-		return store.OpenError(name, err)
-	}
-	defer c.Close()
-	findings, err := store.CheckInvariants(c, name, half, progress)
-	return verdict(ctx, name, findings, err)
-}
-
-// verdict returns the error of a check.
-func verdict(ctx context.Context, name string, findings []string, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -137,6 +106,14 @@ func verdict(ctx context.Context, name string, findings []string, err error) err
 		return fmt.Errorf("%s: is damaged (%d findings): %w", name, len(findings), damage(findings[0]))
 	}
 	return nil
+}
+
+// verifyAtOnce verifies the invariants too, on two processors.
+func verifyAtOnce(ctx context.Context, path, name string, progress store.Progress) error {
+	first := make(chan error, 1)
+	go func() { first <- verify(ctx, path, name, store.FirstHalf, nil) }()
+	err := verify(ctx, path, name, store.SecondHalf, progress)
+	return cmp.Or(<-first, err)
 }
 
 // damage is the first finding of a check.
