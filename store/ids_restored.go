@@ -1,12 +1,9 @@
 package store
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
-
-	"punchcard/store/sqlite"
 )
 
 // Keys of a restored file begin far above the last key of the backup, and at a number
@@ -35,7 +32,7 @@ var (
 	floored = strings.Fields("shops keys devices locations programs cards transactions users staff")
 )
 
-// SkipKeys makes all tables whose rows have ids continue far above their last key. It
+// skipKeys makes all tables whose rows have ids continue far above their last key. It
 // is for a file that was copied from a backup. Otherwise a card made after the
 // restore would have the id and QR code of one that was issued after the backup and
 // is lost, and events would have ids that were sent before, so that receivers would
@@ -43,24 +40,16 @@ var (
 //
 // SQLite uses sqlite_sequence for tables with AUTOINCREMENT. For the others, nextKey
 // uses it.
-func SkipKeys(path string, now time.Time) (err error) {
-	c, err := sqlite.Open(path, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	q := queries{conn: c}
-	set := q.setSequence
+func (q *queries) skipKeys(now time.Time) {
 	for _, table := range slices.Concat(sequenced, floored) {
 		if q.number("SELECT count(*) FROM sqlite_schema WHERE name=?", table) == 0 { // the backup is of an older version
 			continue
 		}
-		set(table, max(q.lastKey(table)+skippedKeys, (now.Unix()-keyEpoch)*keysPerSecond))
+		q.setSequence(table, max(q.lastKey(table)+skippedKeys, (now.Unix()-keyEpoch)*keysPerSecond))
 	}
 	// No sequence exceeds the key of its event.
-	set(eventSequences, q.number("SELECT seq FROM sqlite_sequence WHERE name='events'"))
-	set(reissues, max(0, now.Unix()-keyEpoch)) // more than any card was reissued: none is every second
-	return q.failed
+	q.setSequence(eventSequences, q.number("SELECT seq FROM sqlite_sequence WHERE name='events'"))
+	q.setSequence(reissues, max(0, now.Unix()-keyEpoch)) // more than any card was reissued: none is every second
 }
 
 // setSequence sets a row of sqlite_sequence.
@@ -83,7 +72,7 @@ func (q *queries) lastKey(table string) int64 {
 		q.number("SELECT ifnull(max(id), 0) FROM "+table))
 }
 
-// readFloors reads what SkipKeys, keepKeys and CopyShop wrote for floored tables, for reissues and
+// readFloors reads what skipKeys, keepKeys and CopyShop wrote for floored tables, for reissues and
 // for the sequences of events. It leaves out tables whose keys are beyond it.
 func (s *Store) readFloors() error {
 	s.floors = map[string]int64{}
@@ -98,7 +87,7 @@ func (s *Store) readFloors() error {
 	return q.failed
 }
 
-// restoreID returns a text that is another one after each restore of the file, since SkipKeys
+// restoreID returns a text that is another one after each restore of the file, since skipKeys
 // writes the time into the file.
 func (s *Store) restoreID() string {
 	return string(s.seal(nil, kindRestore, uint64(s.floors[reissues]), 0))
@@ -106,7 +95,7 @@ func (s *Store) restoreID() string {
 
 // nextKey returns the key of a floored table's next row if it must not be the last
 // one plus 1, else null. In a restored file those keys may have been given out
-// before; see SkipKeys.
+// before; see skipKeys.
 func (tx *Tx) nextKey(table string) Null[int64] {
 	floor := tx.s.floors[table]
 	if floor == 0 || tx.number("SELECT ifnull(max(id), 0) FROM "+table) >= floor {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"time"
 
 	"punchcard/store/sqlite"
 )
@@ -35,8 +36,9 @@ type RestoredPerson struct {
 }
 
 // EndRestored ends all sessions and one-time links of a file that was copied from a
-// backup, which may be of an older version, and returns what is to be reviewed.
-func EndRestored(path string) (out Restored, err error) {
+// backup, which may be of an older version, has its keys begin where those of now cannot have been
+// given out before, and returns what is to be reviewed.
+func EndRestored(path string, now time.Time) (out Restored, err error) {
 	c, err := sqlite.Open(path, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF")
 	if err != nil {
 		return out, err
@@ -46,15 +48,16 @@ func EndRestored(path string) (out Restored, err error) {
 	if err != nil {
 		return out, err
 	}
-	q := &queries{conn: c}
+	q := &queries{conn: c, IDs: ids}
+	q.skipKeys(now)
 	secretsOf := func(table string, kind Kind) []RestoredSecret {
 		return collect(q, func(r *rows) RestoredSecret {
-			return RestoredSecret{ID: ids.ID(kind, r.int()), Prefix: r.str(), Name: r.str(), Shop: r.str()}
+			return RestoredSecret{ID: q.ID(kind, r.int()), Prefix: r.str(), Name: r.str(), Shop: r.str()}
 		}, "SELECT x.id, x.prefix, x.name, s.name FROM "+table+" x JOIN shops s ON s.id=x.shop_id WHERE x.revoked_at IS NULL ORDER BY x.id")
 	}
 	out.Keys, out.Devices = secretsOf("keys", KindKey), secretsOf("devices", KindDevice)
 	out.People = collect(q, func(r *rows) RestoredPerson {
-		return RestoredPerson{ID: ids.ID(KindUser, r.int()), Email: r.str(), Operator: r.bool(), Role: r.str(), Shop: r.str()}
+		return RestoredPerson{ID: q.ID(KindUser, r.int()), Email: r.str(), Operator: r.bool(), Role: r.str(), Shop: r.str()}
 	}, `SELECT u.id, u.email, u.operator, m.role, s.name FROM users u LEFT JOIN memberships m ON m.user_id=u.id
 		LEFT JOIN shops s ON s.id=m.shop_id WHERE u.disabled_at IS NULL ORDER BY u.id, s.id`)
 	out.Sessions = q.exec("DELETE FROM sessions")

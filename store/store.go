@@ -149,7 +149,7 @@ type Store struct {
 
 	// Only the writer goroutine uses these.
 	writer      *sqlite.Conn     // used between taking it from idleWriter and putting it back
-	floors      map[string]int64 // the minimum keys by table, code generation and event sequence of a restored file; see SkipKeys
+	floors      map[string]int64 // the minimum keys by table, code generation and event sequence of a restored file; see skipKeys
 	newest      Time
 	epoch       int64 // meta.auth_epoch in the current group
 	groupEpoch  int64 // meta.auth_epoch when the group began

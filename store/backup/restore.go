@@ -171,11 +171,7 @@ func copyBackup(ctx context.Context, p *partial, backup string, now time.Time, o
 		return review, verifyError(ctx, p.name, err)
 	}
 	o.Progress.Begin("ending sessions and links")
-	err = store.SkipKeys(p.path, now)
-	if err == nil {
-		review, err = store.EndRestored(p.path)
-	}
-	if err == nil {
+	if review, err = store.EndRestored(p.path, now); err == nil {
 		err = store.SetHeader(p.path, store.WithLog, true)
 	}
 	if err != nil {
