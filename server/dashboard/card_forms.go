@@ -78,7 +78,6 @@ type cardFormPage struct {
 	Unreachable *attention // nil: phones can open the links
 	Freezes     bool       // the first installed card of the program freezes it
 	Locations   []web.Option
-	Currency    string
 }
 
 func (v *visit) cardForm(title web.Text, f *web.Form) cardFormPage {
@@ -143,7 +142,7 @@ func showEditCard(v *visit, c store.CardDetail, f *web.Form) error {
 
 func showAdjust(v *visit, c store.CardDetail, f *web.Form) error {
 	p := v.cardForm("Adjust card", f)
-	p.Card, p.Currency = c, v.shop().Currency
+	p.Card = c
 	locations, err := v.locations()
 	if err != nil {
 		return err

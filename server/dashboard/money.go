@@ -27,20 +27,12 @@ var moneyPages = []binding{
 // moneyPage is the page of the money of a month.
 type moneyPage struct {
 	web.Frame
-	Tabs      []web.NavItem
-	Filter    *web.Form
-	Months    []web.Option
-	Failed    bool // the month is not valid, so there is no report
-	Report    store.MoneyReport
-	Days      []moneyRow
-	Locations []moneyRow
-	Download  string
-}
-
-// moneyRow is a day or a location.
-type moneyRow struct {
-	Name string
-	store.MoneySums
+	Tabs     []web.NavItem
+	Filter   *web.Form
+	Months   []web.Option
+	Failed   bool // the month is not valid, so there is no report
+	Report   store.MoneyReport
+	Download string
 }
 
 // moneyMonths is how many months the page offers. Others are given in its address.
@@ -67,14 +59,6 @@ func showMoney(v *visit) error {
 		return v.render("statistics_money", p)
 	}
 	p.Download = moneyPath + ".csv?" + url.Values{"month": {p.Report.Month}}.Encode()
-	p.Days = each(p.Report.Days, func(d store.MoneyDay) moneyRow { return moneyRow{v.Day(d.Date), d.MoneySums} })
-	for _, l := range p.Report.Locations {
-		name := v.locationName(l.LocationName.V)
-		if !l.LocationID.Valid {
-			name = v.T("At no location")
-		}
-		p.Locations = append(p.Locations, moneyRow{name, l.MoneySums})
-	}
 	return v.render("statistics_money", p)
 }
 

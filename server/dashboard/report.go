@@ -22,7 +22,6 @@ type reportPage struct {
 	Sub       string
 	Filter    *web.Form
 	Locations []web.Option
-	Shop      string
 	Where     string // the location, or that it is all of them
 	Report    store.DayReport
 	Failed    bool // the filter is not valid, so there is no report
@@ -30,13 +29,8 @@ type reportPage struct {
 	Later     string // path of the day after; empty: it is not over yet
 	Tiles     []tile
 	Types     []typeRow
-	Tills     []sumRow
-	Staff     []sumRow // empty if nobody was signed in at a till
-	Programs  []sumRow
 	Prepaid   bool
-	Uses      bool // a discount or a pass was used
 	Printed   time.Time
-	Currency  string
 }
 
 // typeRow is a type of rows of the ledger.
@@ -47,16 +41,8 @@ type typeRow struct {
 	Amount   string // stamps or money
 }
 
-// sumRow is a till or a program.
-type sumRow struct {
-	Name string
-	Path string // empty: no link
-	store.ReportSums
-}
-
 func showReport(v *visit) error {
-	p := reportPage{Frame: v.frame("Day report", todayPath), Shop: v.shop().Name, Currency: v.shop().Currency}
-	p.Printed = v.local()
+	p := reportPage{Frame: v.frame("Day report", todayPath), Printed: v.local()}
 	values := nonEmpty(v.r.URL.Query(), "day", "location_id")
 	if !values.Has("day") {
 		values.Set("day", v.today())
@@ -104,7 +90,6 @@ func (v *visit) fillReport(p *reportPage) {
 	if d.Date < v.today() {
 		p.Later = at(day.AddDate(0, 0, 1))
 	}
-	p.Uses = d.Total.Uses > 0
 	p.Prepaid = d.Prepaid != store.PrepaidReport{}
 	p.Tiles = []tile{
 		v.tile("Stamps", v.Number(d.Total.Stamps)),
@@ -124,22 +109,5 @@ func (v *visit) fillReport(p *reportPage) {
 			row.Amount = v.money(t.ValueCents)
 		}
 		p.Types = append(p.Types, row)
-	}
-	for _, t := range d.ByDevice {
-		name := t.DeviceName.V
-		if !t.DeviceID.Valid {
-			name = v.T("Made on these pages")
-		}
-		p.Tills = append(p.Tills, sumRow{Name: v.locationName(t.LocationName) + " · " + name, ReportSums: t.ReportSums})
-	}
-	for _, m := range d.ByStaff {
-		name := m.StaffName.V
-		if !m.StaffID.Valid {
-			name = v.T("Nobody signed in")
-		}
-		p.Staff = append(p.Staff, sumRow{Name: name, ReportSums: m.ReportSums})
-	}
-	for _, r := range d.ByProgram {
-		p.Programs = append(p.Programs, sumRow{Name: r.ProgramName, Path: "/dashboard/program/" + r.ProgramID, ReportSums: r.ReportSums})
 	}
 }
