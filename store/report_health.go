@@ -51,29 +51,20 @@ func (v *View) Health() (h FileHealth, err error) {
 		}
 	}
 	v.snapshot()
-	if h.PendingDeliveries, err = v.CountPendingDeliveries(maxQueued); err != nil {
-		return h, err
-	}
-	if h.WaitingMails, err = v.CountMails(maxQueued); err != nil {
-		return h, err
-	}
-	if h.WaitingPushes, err = v.CountPushes(maxQueued); err != nil {
-		return h, err
-	}
-	for sql, n := range map[string]*int64{
-		"SELECT count(*) FROM shops":                                          &h.Shops,
-		"SELECT ifnull(sum(live_cards), 0) FROM shops":                        &h.LiveCards,
-		"SELECT ifnull(sum(activity), 0) FROM day_counts":                     &h.LedgerRows,
-		"SELECT count(*) FROM webhooks WHERE active=0 AND deleted_at IS NULL": &h.DeactivatedWebhooks,
-	} {
-		*n = v.number(sql)
-	}
+	h.PendingDeliveries, _ = v.CountPendingDeliveries(maxQueued) // the errors are those of v
+	h.WaitingMails, _ = v.CountMails(maxQueued)
+	h.WaitingPushes, _ = v.CountPushes(maxQueued)
+	v.one(
+		into(&h.Shops, &h.LiveCards, &h.LedgerRows, &h.DeactivatedWebhooks, &h.OldestWaitingPush, &h.AppleCertificateEnds),
+		`SELECT (SELECT count(*) FROM shops), (SELECT ifnull(sum(live_cards), 0) FROM shops),
+			(SELECT ifnull(sum(activity), 0) FROM day_counts),
+			(SELECT count(*) FROM webhooks WHERE active=0 AND deleted_at IS NULL), (SELECT min(due_at) FROM pushes),
+			(SELECT min(not_after) FROM apple_wallets WHERE not_after IS NOT NULL)`,
+	)
 	for _, table := range targetTables {
 		h.FailedPushes += v.number("SELECT count(*) FROM (SELECT 1 FROM "+table+
 			" WHERE outcome>'' AND outcome<>'sent' AND outcome<>'held' LIMIT ?)", maxQueued)
 	}
-	v.one(into(&h.OldestWaitingPush, &h.AppleCertificateEnds),
-		"SELECT (SELECT min(due_at) FROM pushes), (SELECT min(not_after) FROM apple_wallets WHERE not_after IS NOT NULL)")
 	v.one(into(&h.OldestPendingDelivery),
 		"SELECT min(due_at) FROM (SELECT due_at FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", maxQueued)
 	return h, v.failed
