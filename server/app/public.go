@@ -28,8 +28,7 @@ func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel, samples func()
 	constant := func(b []byte) func() []byte { return func() []byte { return b } }
 	if c.Dev == nil {
 		k.Handle(r, http.MethodGet, "/", func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
-			w.Header().Set("Location", "/dashboard")
-			k.HTML(w, http.StatusSeeOther, nil)
+			k.Redirect(w, http.StatusSeeOther, "/dashboard")
 		})
 	}
 	assets := kernel.SecurityHeaders(web.AssetHandler())

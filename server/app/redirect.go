@@ -42,7 +42,6 @@ func (a *App) redirectToHTTPS() http.Handler {
 				host += ":" + port
 			}
 		}
-		w.Header().Set("Location", "https://"+host+r.URL.RequestURI())
-		a.instance.kernel.HTML(w, http.StatusMovedPermanently, nil)
+		a.instance.kernel.Redirect(w, http.StatusMovedPermanently, "https://"+host+r.URL.RequestURI())
 	})
 }

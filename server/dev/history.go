@@ -27,7 +27,7 @@ func (c *Control) orHistoryForm(json httprouter.Handle) httprouter.Handle {
 			c.Kernel.AnswerError(w, err)
 			return
 		}
-		c.redirect(w, http.StatusTemporaryRedirect, Prefix+"/sign-in")
+		c.Kernel.Redirect(w, http.StatusTemporaryRedirect, Prefix+"/sign-in")
 	}
 }
 

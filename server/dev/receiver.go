@@ -188,11 +188,8 @@ type receiverQuery struct {
 	TimeoutMS store.Opt[int64]  `json:"timeout_ms" min:"0" max:"60000" doc:"How long to wait; default 10000."`
 }
 
-// How long GET /dev/receiver/{id} waits.
-const (
-	defaultReceiverWait = 10_000 // milliseconds
-	maxReceiverWait     = time.Minute
-)
+// defaultReceiverWait is how long GET /dev/receiver/{id} waits, in milliseconds. It may wait for maxLasting.
+const defaultReceiverWait = 10_000
 
 // show answers GET /dev/receiver/{id}?wait=&event=&timeout_ms= . With event it
 // shows only the requests of that event. With wait it answers as soon as that many

@@ -72,7 +72,7 @@ func TestWaitEndsWithTheFixture(t *testing.T) {
 	show := func(_ http.ResponseWriter, r *http.Request, p httprouter.Params) {
 		d, err = rs.show(r, p, receiverQuery{Wait: store.Given[int64](2), TimeoutMS: store.Given[int64](60000)})
 	}
-	wait := (&Control{Context: ctx}).lasting(time.Minute)(show)
+	wait := (&Control{Context: ctx}).lasting(show)
 	wait(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil), httprouter.Params{{Key: "id", Value: shown.ID}})
 	if err != nil || len(d.Requests) != 1 || time.Since(before) > 30*time.Second {
 		t.Errorf("%d requests after %s, %v", len(d.Requests), time.Since(before), err)

@@ -19,11 +19,8 @@ import (
 // A replay sends what a receiver has kept to a URL, so that the program that a test is about
 // gets the deliveries of a real server late, out of order and more than once.
 
-// Bounds of a replay.
-const (
-	maxReplay  = time.Minute // of real time; what is left then is not sent
-	maxReplays = 1000        // requests
-)
+// maxReplays is the maximum number of requests of a replay, which takes at most maxLasting.
+const maxReplays = 1000
 
 // The orders of a replay.
 const (

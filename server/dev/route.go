@@ -30,17 +30,19 @@ func (rt route) wrapped(wrap func(httprouter.Handle) httprouter.Handle) route {
 	return rt
 }
 
-// lasting returns a wrapper of handlers that may take up to d: it extends the server's write time-out by d, and ends the context
-// of the request after d, and when the fixture stops or is reset.
-func (c *Control) lasting(d time.Duration) func(httprouter.Handle) httprouter.Handle {
-	return func(h httprouter.Handle) httprouter.Handle {
-		return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
-			extend(w, d)
-			ctx, cancel := context.WithTimeout(r.Context(), d)
-			defer cancel()
-			defer context.AfterFunc(c.Context, cancel)()
-			h(w, r.WithContext(ctx), p)
-		}
+// maxLasting is how long a request may take that waits for something, or sends what a receiver has. What
+// is left then is not done.
+const maxLasting = time.Minute
+
+// lasting is a wrapper of handlers that may take up to maxLasting: it extends the server's write time-out by that, and
+// ends the context of the request then, and when the fixture stops or is reset.
+func (c *Control) lasting(h httprouter.Handle) httprouter.Handle {
+	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+		extend(w, maxLasting)
+		ctx, cancel := context.WithTimeout(r.Context(), maxLasting)
+		defer cancel()
+		defer context.AfterFunc(c.Context, cancel)()
+		h(w, r.WithContext(ctx), p)
 	}
 }
 

@@ -113,7 +113,7 @@ func (c *Control) receiverRoutes() []route {
 		get("/receiver/:id", "getReceiver", "Read what a receiver got",
 			"In the order of X-Service-Sequence, then of event_id, then of arrival. "+
 				"With wait it answers as soon as so many requests are there, or after timeout_ms with those that are.",
-			serve(rs.show, store.NotFound)).wrapped(c.lasting(maxReceiverWait)),
+			serve(rs.show, store.NotFound)).wrapped(c.lasting),
 		put("/receiver/:id", "updateReceiver", "Set how a receiver answers",
 			"From the next request on. Absent fields get their default.",
 			serve(rs.update, store.NotFound)),
@@ -121,7 +121,7 @@ func (c *Control) receiverRoutes() []route {
 		act("/receiver/:id/replay", "replayReceiver", "Send what a receiver got to a URL",
 			"One request after the other, with the body and headers that came. "+
 				"The answer says what became of each. It ends after a minute.",
-			serve(rs.replay, store.NotFound, store.Unprocessable)).wrapped(c.lasting(maxReplay)),
+			serve(rs.replay, store.NotFound, store.Unprocessable)).wrapped(c.lasting),
 	}
 }
 
@@ -216,10 +216,10 @@ func (c *Control) phoneRoutes() []route {
 		create("/wallet/phones", "addToPhone", "Add a card to a phone",
 			"The phone downloads the pass of the card, as from the card's page, checks it as strictly as an iPhone does, and registers "+
 				"for its changes. When the server wakes it, it reads the pass again.",
-			serve(c.addToPhone, store.NotFound, store.Unprocessable)).wrapped(c.lasting(maxReceiverWait)),
+			serve(c.addToPhone, store.NotFound, store.Unprocessable)).wrapped(c.lasting),
 		get("/wallet/phones", "listPhones", "List the phones", "In the order in which they were made.", serve(c.listPhones)),
 		get("/wallet/phones/:id", "getPhone", "Read what a phone has",
 			"With arrived it answers as soon as passes have arrived so many times, or after timeout_ms.",
-			serve(c.getPhone, store.NotFound)).wrapped(c.lasting(maxReceiverWait)),
+			serve(c.getPhone, store.NotFound)).wrapped(c.lasting),
 	}
 }

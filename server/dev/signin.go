@@ -38,7 +38,7 @@ func (c *Control) signIn(httprouter.Handle) httprouter.Handle {
 			return
 		}
 		http.SetCookie(w, cookie)
-		c.redirect(w, http.StatusSeeOther, "/dashboard")
+		c.Kernel.Redirect(w, http.StatusSeeOther, "/dashboard")
 	}
 }
 

@@ -126,18 +126,12 @@ func (c *Control) demoCard(w http.ResponseWriter, r *http.Request, _ httprouter.
 		return
 	}
 	// The path alone, since the browser may know the fixture by another name.
-	c.redirect(w, http.StatusSeeOther, "/i/"+path.Base(made.InstallURL))
-}
-
-// redirect leads a browser to a path.
-func (c *Control) redirect(w http.ResponseWriter, status int, to string) {
-	w.Header().Set("Location", to)
-	c.Kernel.HTML(w, status, nil)
+	c.Kernel.Redirect(w, http.StatusSeeOther, "/i/"+path.Base(made.InstallURL))
 }
 
 // demoTill answers POST /dev/demo-till: it makes the browser the demo till and leads to the
 // till page.
 func (c *Control) demoTill(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 	http.SetCookie(w, kernel.DeviceCookie(c.Hosts.URLOf(r), c.Ready.TillToken))
-	c.redirect(w, http.StatusSeeOther, "/till/")
+	c.Kernel.Redirect(w, http.StatusSeeOther, "/till/")
 }

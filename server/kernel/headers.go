@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// StyleSource returns the source expression, for a content security policy, of the
+// styleSource returns the source expression, for a content security policy, of the
 // first style element in a page or template. It is the hash of the element's text.
-func StyleSource(page string) string {
+func styleSource(page string) string {
 	_, rest, _ := strings.Cut(page, "<style>")
 	css, _, _ := strings.Cut(rest, "</style>")
 	sum := sha256.Sum256([]byte(css))
@@ -49,14 +49,4 @@ func SecurityHeaders(h http.Handler) http.Handler {
 		setSecurityHeaders(w.Header())
 		h.ServeHTTP(w, r)
 	})
-}
-
-// setPageHeaders sets the headers of a page without scripts. styles are the sources
-// of its style elements.
-func setPageHeaders(h http.Header, contentType string, styles ...string) {
-	setSecurityHeaders(h)
-	h.Set("Content-Type", contentType)
-	if len(styles) > 0 {
-		h.Set("Content-Security-Policy", pagePolicy+"; style-src "+strings.Join(styles, " "))
-	}
 }

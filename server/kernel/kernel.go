@@ -137,9 +137,6 @@ func (k *Kernel) Log() *slog.Logger { return k.conf.Log }
 // Fields returns the bounds of fields that are settings.
 func (k *Kernel) Fields() wire.Limits { return k.conf.Fields }
 
-// IdempotencyKeyMaxLength returns the maximum length of an idempotency key, in characters.
-func (k *Kernel) IdempotencyKeyMaxLength() int { return k.conf.IdempotencyKeyMaxLength }
-
 // addRoute adds to what Routes returns.
 func (k *Kernel) addRoute(method, pattern string) {
 	k.routeMu.Lock()

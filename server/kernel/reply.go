@@ -134,15 +134,16 @@ func (k *Kernel) Picture(w http.ResponseWriter, contentType string, body []byte)
 	w.Write(body)
 }
 
-// HTML answers with a page. Browsers run no script in it, load nothing for it, and apply
-// only the style elements whose sources are given (see StyleSource).
-func (k *Kernel) HTML(w http.ResponseWriter, status int, body []byte, styles ...string) {
-	setPageHeaders(w.Header(), "text/html; charset=utf-8", styles...)
+// Redirect answers with a redirect to a path or a URL. Browsers load nothing for the answer.
+func (k *Kernel) Redirect(w http.ResponseWriter, status int, to string) {
 	k.RequestID(w)
-	w.Header()["Cache-Control"] = noStore
-	setLength(w.Header(), body)
+	h := w.Header()
+	setSecurityHeaders(h)
+	h.Set("Location", to)
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h["Cache-Control"] = noStore
+	setLength(h, nil)
 	w.WriteHeader(status)
-	w.Write(body)
 }
 
 // Static returns a handler that serves the bytes which make returns, compressed if the
@@ -150,15 +151,17 @@ func (k *Kernel) HTML(w http.ResponseWriter, status int, body []byte, styles ...
 // one style element and no script.
 func (k *Kernel) Static(contentType string, make func() []byte) httprouter.Handle {
 	content := static.New(make)
-	styles := sync.OnceValue(func() []string {
+	policy := sync.OnceValue(func() string {
 		if strings.HasPrefix(contentType, "text/html") {
-			return []string{StyleSource(string(content.Body()))}
+			return pagePolicy + "; style-src " + styleSource(string(content.Body()))
 		}
-		return nil
+		return closedPolicy
 	})
 	return func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 		k.RequestID(w)
-		setPageHeaders(w.Header(), contentType, styles()...)
+		setSecurityHeaders(w.Header())
+		w.Header().Set("Content-Security-Policy", policy())
+		w.Header().Set("Content-Type", contentType)
 		content.ServeHTTP(w, r)
 	}
 }

@@ -33,8 +33,7 @@ func (p *Pages) pairByLink(w http.ResponseWriter, r *http.Request, ps httprouter
 		return
 	}
 	http.SetCookie(w, kernel.DeviceCookie(p.Hosts.URLOf(r), token))
-	w.Header().Set("Location", Path)
-	p.Kernel.HTML(w, http.StatusSeeOther, nil)
+	p.Kernel.Redirect(w, http.StatusSeeOther, Path)
 }
 
 // codeFields is the body of POST /till/pair.
