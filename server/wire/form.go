@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"bytes"
+	"encoding/json"
 	"maps"
 	"net/url"
 	"reflect"
@@ -48,13 +48,13 @@ func DecodeForm(form url.Values, dst any, mode Mode, lim Limits) []Detail {
 		case slices.ContainsFunc(form[name], func(v string) bool { return !utf8.ValidString(v) }):
 			out.add(name, CodeInvalidValue, "must be valid UTF-8")
 		case r.kind == kindList:
-			body.add(name, appendTexts(nil, form[name]))
+			body.add(name, withContent(form[name]))
 		case strings.TrimSpace(last(form[name])) != "":
-			body.add(name, r.appendToken(nil, last(form[name])))
+			body.add(name, r.value(last(form[name])))
 		case mode == Patch && r.patch == "":
 			out.add(name, CodeRequired, "is required")
 		case mode == Patch:
-			body.add(name, []byte("null"))
+			body.add(name, nil)
 		}
 	}
 	for _, r := range p.rules {
@@ -72,12 +72,12 @@ func DecodeForm(form url.Values, dst any, mode Mode, lim Limits) []Detail {
 type object []byte
 
 // add adds a member.
-func (o *object) add(name string, value []byte) {
+func (o *object) add(name string, value any) {
 	separator := byte(',')
 	if len(*o) == 0 {
 		separator = '{'
 	}
-	*o = append(append(AppendString(append(*o, separator), name), ':'), value...)
+	*o = Append(append(AppendString(append(*o, separator), name), ':'), value)
 }
 
 // json returns the whole object.
@@ -98,35 +98,25 @@ func last(values []string) string {
 	return values[len(values)-1]
 }
 
-// appendTexts appends an array of the values that have content.
-func appendTexts(b []byte, values []string) []byte {
-	b = append(b, '[')
-	for _, v := range values {
-		if strings.TrimSpace(v) == "" {
-			continue
-		}
-		if b[len(b)-1] != '[' {
-			b = append(b, ',')
-		}
-		b = AppendString(b, v)
-	}
-	return append(b, ']')
+// withContent returns the values that have content.
+func withContent(values []string) []string {
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return strings.TrimSpace(v) == "" })
 }
 
-// appendToken appends the JSON value that text, which is not empty, has as a value of the
-// field. What does not fit becomes a string, which DecodeBody refuses.
-func (r *rule) appendToken(b []byte, text string) []byte {
+// value returns what text, which is not empty, is as a value of the field. What does not fit
+// stays a text, which DecodeBody refuses.
+func (r *rule) value(text string) any {
 	switch short := strings.TrimSpace(text); {
 	case r.kind == kindBool && (short == "true" || short == "false"),
 		r.kind == kindInt && isInteger(short) && (short == "0" || strings.TrimLeft(short, "-")[0] != '0'):
-		return append(b, short...)
+		return json.RawMessage(short)
 	case r.kind == kindInt || r.kind == kindFloat:
 		f, err := strconv.ParseFloat(strings.Replace(short, ",", ".", 1), 64)
 		if err == nil && strings.Trim(short, "+-.,0123456789") == "" {
-			return strconv.AppendFloat(b, f, 'f', -1, 64)
+			return f
 		}
 	}
-	return AppendString(b, strings.ReplaceAll(text, "\r\n", "\n"))
+	return strings.ReplaceAll(text, "\r\n", "\n")
 }
 
 // belowField returns the names of the form's inputs for parts of the field, with what comes after
@@ -142,7 +132,7 @@ func (r *rule) belowField(form url.Values) (names, parts []string) {
 
 // addObject adds the object of the form's inputs for the field, if it has any.
 func (r *rule) addObject(body *object, form url.Values, out *details) {
-	var o object
+	texts := map[string]string{}
 	names, keys := r.belowField(form)
 	for i, name := range names {
 		value := last(form[name])
@@ -150,18 +140,18 @@ func (r *rule) addObject(body *object, form url.Values, out *details) {
 		case !utf8.ValidString(name + value):
 			out.add(name, CodeInvalidValue, "must be valid UTF-8")
 		case strings.TrimSpace(value) != "":
-			o.add(keys[i], AppendString(nil, strings.ReplaceAll(value, "\r\n", "\n")))
+			texts[keys[i]] = strings.ReplaceAll(value, "\r\n", "\n")
 		}
 	}
 	if names != nil {
-		body.add(r.name, o.json())
+		body.add(r.name, texts)
 	}
 }
 
 // addObjects adds the array of the form's objects for the field, if it has any.
 func (r *rule) addObjects(body *object, form url.Values, out *details) {
 	rules := planFor(r.item()).byName
-	objects := map[int]object{}
+	objects := map[int]map[string]any{}
 	names, parts := r.belowField(form)
 	for n, name := range names {
 		index, key, _ := strings.Cut(parts[n], ".")
@@ -175,16 +165,17 @@ func (r *rule) addObjects(body *object, form url.Values, out *details) {
 		case !utf8.ValidString(value):
 			out.add(name, CodeInvalidValue, "must be valid UTF-8")
 		case strings.TrimSpace(value) != "":
-			o := objects[i]
-			o.add(key, of.appendToken(nil, value))
-			objects[i] = o
+			if objects[i] == nil {
+				objects[i] = map[string]any{}
+			}
+			objects[i][key] = of.value(value)
 		}
 	}
-	var items [][]byte
+	var items []any
 	for _, i := range slices.Sorted(maps.Keys(objects)) {
-		items = append(items, objects[i].json())
+		items = append(items, objects[i])
 	}
 	if names != nil {
-		body.add(r.name, slices.Concat([]byte{'['}, bytes.Join(items, []byte{','}), []byte{']'}))
+		body.add(r.name, items)
 	}
 }
