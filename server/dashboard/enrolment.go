@@ -59,7 +59,9 @@ func showEnrolment(v *visit, program store.ProgramForm, f *web.Form) error {
 		}
 		p.QR = template.HTML(svg)
 		for _, s := range posterSizes {
-			p.Posters = append(p.Posters, v.link(s.label, programPath(program.ID)+"/poster?size="+s.name, "print", ""))
+			poster := v.link(s.label, programPath(program.ID)+"/poster?size="+s.name)
+			poster.Icon = "print"
+			p.Posters = append(p.Posters, poster)
 		}
 	}
 	return v.render("program_enrolment", p)

@@ -51,7 +51,7 @@ func (v *visit) refuse(err error) {
 // addNextStep adds to the page of an error what the person can do next.
 func (v *visit) addNextStep(page *web.ErrorPage, e *kernel.Error) {
 	if v.person == nil {
-		page.Back = v.link("Go to the sign-in page", "/sign-in", "", "")
+		page.Back = v.link("Go to the sign-in page", "/sign-in")
 	}
 	switch {
 	case e.Code == store.Unauthorized && v.person != nil && !v.allows(kernel.Owner):
@@ -60,7 +60,7 @@ func (v *visit) addNextStep(page *web.ErrorPage, e *kernel.Error) {
 	case strings.HasPrefix(v.r.URL.Path, "/reset/"):
 		page.Message = v.T("This link was used already, was replaced by a newer one, or is more than an hour old.")
 		page.Hint = v.T("If your new password works, sign in with it. If not, ask for another link.")
-		page.Back = v.link("Ask for another link", "/reset", "", "")
+		page.Back = v.link("Ask for another link", "/reset")
 	case strings.HasPrefix(v.r.URL.Path, "/invite/"):
 		page.Message = v.T("This invitation was accepted already, was cancelled or replaced, or is more than seven days old.")
 		page.Hint = v.T("If you have accepted it, sign in. If not, ask the person who invited you for a new one.")

@@ -198,13 +198,8 @@ func (v *visit) badge(label web.Text, tone string) web.Badge {
 }
 
 // link returns a link that looks like a button.
-func (v *visit) link(label web.Text, path, icon, kind string) web.Action {
-	return web.Action{Label: v.T(label), Path: path, Icon: icon, Kind: kind}
-}
-
-// button returns a button that sends a form without fields.
-func (v *visit) button(label web.Text, path, icon, kind string) web.Action {
-	return web.Action{Label: v.T(label), Path: path, Icon: icon, Kind: kind, Post: true, Key: v.newForm(nil).Key}
+func (v *visit) link(label web.Text, path string) web.Action {
+	return web.Action{Label: v.T(label), Path: path}
 }
 
 // option returns a choice, with what it means if the label does not say it.

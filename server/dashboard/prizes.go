@@ -50,18 +50,22 @@ func (v *visit) prizeRows(p *store.ProgramForm, may bool) (rows []prizeRow) {
 	}
 	for i, z := range p.Prizes {
 		row := prizeRow{PrizeForm: z}
+		add := func(a web.Action) {
+			a.Kind = "quiet"
+			row.Actions = append(row.Actions, a)
+		}
 		if may && i > 0 {
 			order := slices.Clone(ids)
 			order[i-1], order[i] = order[i], order[i-1]
-			up := v.button("Move up", programPath(p.ID)+"/prizes", "", "quiet")
-			up.Name, up.Value = "prize_ids", strings.Join(order, " ")
-			row.Actions = append(row.Actions, up)
+			up := v.link("Move up", programPath(p.ID)+"/prizes")
+			up.Post, up.Key, up.Name, up.Value = true, v.newForm(nil).Key, "prize_ids", strings.Join(order, " ")
+			add(up)
 		}
 		if may {
-			row.Actions = append(row.Actions, v.link("Edit", prizePath(p.ID, z.ID), "", "quiet"))
+			add(v.link("Edit", prizePath(p.ID, z.ID)))
 		}
 		if may && z.Redemptions == 0 {
-			row.Actions = append(row.Actions, v.link("Delete", prizePath(p.ID, z.ID)+"/delete", "", "quiet"))
+			add(v.link("Delete", prizePath(p.ID, z.ID)+"/delete"))
 		}
 		rows = append(rows, row)
 	}

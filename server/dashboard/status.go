@@ -75,7 +75,7 @@ func (v *visit) serverAttention() (list []attention) {
 		return nil
 	}
 	s := v.Status()
-	open := v.link("Open Health", healthPath, "", "")
+	open := v.link("Open Health", healthPath)
 	add := func(tone, title, text string) { list = append(list, attention{tone, title, text, open}) }
 	if s.DiskLow {
 		left := v.T("{0} are left. When it is full, nothing can be stamped any more.", v.Bytes(s.DiskFree))

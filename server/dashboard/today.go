@@ -111,8 +111,8 @@ func (v *visit) money(cents int64) string { return v.Money(cents, v.shop().Curre
 
 // attention returns what a person reads about something to see to.
 func (v *visit) attention(a store.Attention) attention {
-	program := v.link("Open the program", programPath(a.ProgramID), "", "")
-	log := v.link("Open the webhook", webhookPath(a.WebhookID.V), "", "")
+	program := v.link("Open the program", programPath(a.ProgramID))
+	log := v.link("Open the webhook", webhookPath(a.WebhookID.V))
 	switch a.Kind {
 	case store.AttentionWebhookFailing:
 		failed := v.T("{0} delivery in a row has failed.|{0} deliveries in a row have failed.", a.Failures)
@@ -124,19 +124,19 @@ func (v *visit) attention(a store.Attention) attention {
 			"Its cards begin with money, so customers cannot make them themselves. Turn the form off, or set the balance of a new card " +
 				"to 0.",
 		)
-		open := v.link("Open the form", enrolmentPath(a.ProgramID), "", "")
+		open := v.link("Open the form", enrolmentPath(a.ProgramID))
 		return attention{"warn", v.T("{0}: the form for new cards is closed", a.Name), advice, open}
 	case store.AttentionCorrection:
 		return attention{"warn", v.T("A customer asks for a correction"), v.T("What they wrote is on the page of the card."),
-			v.link("Open the card", cardPath(a.CardID.V), "", "")}
+			v.link("Open the card", cardPath(a.CardID.V))}
 	case store.AttentionErasure:
 		return attention{"warn", v.T("A customer asks to be erased"), v.T("Erase the card, or close the request on its page."),
-			v.link("Open the card", cardPath(a.CardID.V), "", "")}
+			v.link("Open the card", cardPath(a.CardID.V))}
 	case store.AttentionAppleEnds:
 		return v.appleEnding(a.EndsAt.V)
 	case store.AttentionForgetting:
 		return attention{"info", v.T("Cards that nobody has shown for long are erased"), v.forgettingTotal(a.Cards),
-			v.link("Look at the list", forgettingPath, "", "")}
+			v.link("Look at the list", forgettingPath)}
 	case store.AttentionNoPrizes:
 		return attention{"warn", v.T("{0} has no prizes", a.Name), v.T("Customers collect stamps, but can redeem nothing."), program}
 	}

@@ -130,7 +130,7 @@ func (v *visit) appleEnding(ends store.Time) attention {
 		a.Text = v.T("Passes on phones are no longer brought up to date. Make a new certificate at Apple: it takes ten minutes.")
 	}
 	if v.allows(kernel.Owner) {
-		a.Action = v.link("Renew it", walletPath, "", "")
+		a.Action = v.link("Renew it", walletPath)
 	}
 	return a
 }

@@ -93,7 +93,7 @@ func timeMarkup(t time.Time, text, title string) template.HTML {
 
 // whole returns an argument of a template as an integer.
 func whole(n any) (int64, error) {
-	i, ok := toInt([]any{n}, 0)
+	i, ok := toInt(n)
 	if !ok {
 		return 0, fmt.Errorf("number of %T", n)
 	}

@@ -105,8 +105,10 @@ func (p *Printer) T(text Text, args ...any) string {
 	}
 	if one, other, ok := strings.Cut(text, "|"); ok {
 		text = other
-		if n, ok := toInt(args, 0); ok && p.locale.isOne(n) {
-			text = one
+		if len(args) > 0 {
+			if n, ok := toInt(args[0]); ok && p.locale.isOne(n) {
+				text = one
+			}
 		}
 	}
 	if len(args) == 0 || !strings.Contains(text, "{") {
@@ -139,11 +141,8 @@ func (p *Printer) Translation(text string) string { return p.texts()[text] }
 type Text = string
 
 // toInt returns an argument as an integer.
-func toInt(args []any, i int) (int64, bool) {
-	if i >= len(args) {
-		return 0, false
-	}
-	switch n := args[i].(type) {
+func toInt(arg any) (int64, bool) {
+	switch n := arg.(type) {
 	case int:
 		return int64(n), true
 	case int64:
@@ -156,7 +155,7 @@ func toInt(args []any, i int) (int64, bool) {
 
 // argument returns an argument of a text as it is shown.
 func (p *Printer) argument(arg any) string {
-	if n, ok := toInt([]any{arg}, 0); ok {
+	if n, ok := toInt(arg); ok {
 		return p.Number(n)
 	}
 	return isolate(fmt.Sprint(arg))
