@@ -33,7 +33,7 @@ type fieldFlag struct {
 
 // clears reports whether none clears the field, or leaves it without a value where there is none yet.
 func (f fieldFlag) clears() bool {
-	never := f.op == operation.CreateKey && f.Kind == wire.InputTime
+	never := f.op == operation.CreateKey && f.Kind == wire.KindTime
 	return never || f.Clears && (f.op.Mode == wire.Patch || f.op == operation.CreateShop)
 }
 
@@ -128,22 +128,23 @@ func flagType(in wire.Input) reflect.Type {
 	switch {
 	case secretFields[in.Name] != "":
 		return reflect.TypeFor[*secretFlag]()
-	case in.Kind == wire.InputBool:
+	case in.Kind == wire.KindBool:
 		return reflect.TypeFor[*bool]()
-	case in.Kind >= wire.InputTexts:
+	case in.Kind >= wire.KindList:
 		return reflect.TypeFor[[]string]()
 	}
 	return reflect.TypeFor[*string]()
 }
 
 // placeholders stand for the values of flags in the help. A flag without a value has none.
-var placeholders = map[wire.InputKind]string{
-	wire.InputText:    "TEXT",
-	wire.InputNumber:  "N",
-	wire.InputTime:    "TIME",
-	wire.InputTexts:   "TEXT",
-	wire.InputMap:     "LANGUAGE=TEXT",
-	wire.InputObjects: "STAMPS=NAME",
+var placeholders = map[wire.Kind]string{
+	wire.KindString:  "TEXT",
+	wire.KindInt:     "N",
+	wire.KindFloat:   "N",
+	wire.KindTime:    "TIME",
+	wire.KindList:    "TEXT",
+	wire.KindMap:     "LANGUAGE=TEXT",
+	wire.KindObjects: "STAMPS=NAME",
 }
 
 // newFlagSet makes the flags and arguments of a binding.
@@ -166,13 +167,13 @@ func newFlagSet(b *binding) flagSet {
 	for _, op := range b.operations() {
 		for _, in := range wire.Inputs(op.In) {
 			_, without := withoutFlag[in.Name]
-			if without || b.isArgument(in.Name) || in.Kind == wire.InputObject || in.Fixed && op.Mode == wire.Patch {
+			if without || b.isArgument(in.Name) || in.Kind == wire.KindObject || in.Fixed && op.Mode == wire.Patch {
 				continue
 			}
 			flag := fieldFlag{Input: in, op: op}
 			pairs := []string{"name", flagName(in.Name), "env", "-", "help", b.helpOf(flag)}
 			switch {
-			case in.Kind == wire.InputBool:
+			case in.Kind == wire.KindBool:
 				pairs = append(pairs, "negatable", "")
 			case in.Name == headersField:
 				pairs = append(pairs, "placeholder", "NAME: VALUE")
@@ -181,7 +182,7 @@ func newFlagSet(b *binding) flagSet {
 			case secretFields[in.Name] == "":
 				pairs = append(pairs, "placeholder", placeholders[in.Kind])
 			}
-			if in.Kind == wire.InputObjects || in.Kind == wire.InputMap || in.Name == "map" {
+			if in.Kind == wire.KindObjects || in.Kind == wire.KindMap || in.Name == "map" {
 				pairs = append(pairs, "sep", "none")
 			}
 			if slices.Contains(b.required, in.Name) {
@@ -259,7 +260,7 @@ func (b *binding) helpOf(f fieldFlag) string {
 	if f.Required && f.op.Mode == wire.Create {
 		kept = append(kept, "Required.")
 	}
-	if f.Kind == wire.InputObjects || f.Kind == wire.InputMap {
+	if f.Kind == wire.KindObjects || f.Kind == wire.KindMap {
 		kept = append(kept, "May be repeated.")
 	}
 	if secretFields[f.Name] != "" {

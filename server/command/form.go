@@ -64,13 +64,13 @@ func (f fieldFlag) add(form url.Values) error {
 		none := f.clears() && len(v) == 1 && v[0] == "none"
 		switch {
 		case len(v) == 0 && f.op.Mode == wire.Create: // an empty value: the default
-		case f.Kind == wire.InputObjects:
+		case f.Kind == wire.KindObjects:
 			return addPrizes(form, f.Name, v)
-		case f.Kind == wire.InputMap && none:
+		case f.Kind == wire.KindMap && none:
 			form.Set(f.Name+".none", "") // an entry without content leaves an empty object
 		case f.Name == headersField:
 			return addHeaders(form, v)
-		case f.Kind == wire.InputMap:
+		case f.Kind == wire.KindMap:
 			return addTexts(form, f.Name, v)
 		case none:
 			form[f.Name] = []string{""}
@@ -84,7 +84,7 @@ func (f fieldFlag) add(form url.Values) error {
 // addText adds a text, a number or a time. A form cannot tell an empty text from none, so it is
 // refused.
 func (f fieldFlag) addText(form url.Values, text string) (err error) {
-	none := text == "none" || text == "never" && f.Kind == wire.InputTime
+	none := text == "none" || text == "never" && f.Kind == wire.KindTime
 	switch {
 	case none && f.clears():
 		text = ""
@@ -92,7 +92,7 @@ func (f fieldFlag) addText(form url.Values, text string) (err error) {
 		return usagef("%s: must not be empty; none clears it", flagOf(f.Name))
 	case strings.TrimSpace(text) == "":
 		return usagef("%s: must not be empty", flagOf(f.Name))
-	case f.Kind == wire.InputTime:
+	case f.Kind == wire.KindTime:
 		var at store.Time
 		if at, err = f.time(text); err == nil {
 			text = at.String()

@@ -38,8 +38,8 @@ func DecodeForm(form url.Values, dst any, mode Mode, lim Limits) []Detail {
 		field, _, nested := strings.Cut(name, ".")
 		r := p.byName[field]
 		switch {
-		case strings.HasPrefix(name, "_") || nested && r != nil && (r.kind == kindMap || r.item() != nil):
-		case r == nil || nested || r.kind == kindMap || r.kind == kindObject || r.item() != nil:
+		case strings.HasPrefix(name, "_") || nested && r != nil && (r.kind == KindMap || r.item() != nil):
+		case r == nil || nested || r.kind == KindMap || r.kind == KindObject || r.item() != nil:
 			out.add(name, CodeUnknownField, "is not a known field")
 		case r.elem == reflect.TypeFor[[]byte]():
 			file := r.in(v).Addr().Interface().(*store.Opt[[]byte])
@@ -47,7 +47,7 @@ func DecodeForm(form url.Values, dst any, mode Mode, lim Limits) []Detail {
 			r.check(file, lim, &out)
 		case slices.ContainsFunc(form[name], func(v string) bool { return !utf8.ValidString(v) }):
 			out.add(name, CodeInvalidValue, "must be valid UTF-8")
-		case r.kind == kindList:
+		case r.kind == KindList:
 			body.add(name, withContent(form[name]))
 		case strings.TrimSpace(last(form[name])) != "":
 			body.add(name, r.value(last(form[name])))
@@ -59,7 +59,7 @@ func DecodeForm(form url.Values, dst any, mode Mode, lim Limits) []Detail {
 	}
 	for _, r := range p.rules {
 		switch {
-		case r.kind == kindMap:
+		case r.kind == KindMap:
 			r.addObject(&body, form, &out)
 		case r.item() != nil:
 			r.addObjects(&body, form, &out)
@@ -107,10 +107,10 @@ func withContent(values []string) []string {
 // stays a text, which DecodeBody refuses.
 func (r *rule) value(text string) any {
 	switch short := strings.TrimSpace(text); {
-	case r.kind == kindBool && (short == "true" || short == "false"),
-		r.kind == kindInt && isInteger(short) && (short == "0" || strings.TrimLeft(short, "-")[0] != '0'):
+	case r.kind == KindBool && (short == "true" || short == "false"),
+		r.kind == KindInt && isInteger(short) && (short == "0" || strings.TrimLeft(short, "-")[0] != '0'):
 		return json.RawMessage(short)
-	case r.kind == kindInt || r.kind == kindFloat:
+	case r.kind == KindInt || r.kind == KindFloat:
 		f, err := strconv.ParseFloat(strings.Replace(short, ",", ".", 1), 64)
 		if err == nil && strings.Trim(short, "+-.,0123456789") == "" {
 			return f
@@ -160,7 +160,7 @@ func (r *rule) addObjects(body *object, form url.Values, out *details) {
 		value := last(form[name])
 		switch {
 		case err != nil || strconv.Itoa(i) != index || i < 0 ||
-			of == nil || of.kind == kindList || of.kind == kindMap || of.kind == kindObject:
+			of == nil || of.kind == KindList || of.kind == KindMap || of.kind == KindObject:
 			out.add(name, CodeUnknownField, "is not a known field")
 		case !utf8.ValidString(value):
 			out.add(name, CodeInvalidValue, "must be valid UTF-8")

@@ -6,39 +6,12 @@ import "reflect"
 // flag. DecodeForm decodes what such inputs hold.
 type Input struct {
 	Name     string
-	Kind     InputKind
+	Kind     Kind
 	Doc      string
 	Enum     []string
 	Required bool // when something is created
 	Clears   bool // null clears it in mode Patch
 	Fixed    bool // not allowed in mode Patch
-}
-
-// InputKind is what an input holds.
-type InputKind int
-
-// The kinds of inputs.
-const (
-	InputText InputKind = iota
-	InputNumber
-	InputBool
-	InputTime
-	InputTexts   // a list of texts
-	InputMap     // texts by key
-	InputObjects // a list of objects
-	InputObject  // any JSON object
-)
-
-// inputKinds are the kinds of inputs of fields that are not lists of objects.
-var inputKinds = map[kind]InputKind{
-	kindString: InputText,
-	kindInt:    InputNumber,
-	kindFloat:  InputNumber,
-	kindBool:   InputBool,
-	kindTime:   InputTime,
-	kindList:   InputTexts,
-	kindMap:    InputMap,
-	kindObject: InputObject,
 }
 
 // Inputs returns the fields of a request struct in the order of their declaration.
@@ -47,7 +20,7 @@ func Inputs(t reflect.Type) []Input {
 	for _, r := range planFor(t).rules {
 		in := Input{
 			Name:     r.name,
-			Kind:     inputKinds[r.kind],
+			Kind:     r.kind,
 			Doc:      r.doc,
 			Enum:     r.enum,
 			Required: r.required,
@@ -55,7 +28,7 @@ func Inputs(t reflect.Type) []Input {
 			Fixed:    r.patch == notAllowed,
 		}
 		if r.item() != nil {
-			in.Kind = InputObjects
+			in.Kind = KindObjects
 		}
 		list = append(list, in)
 	}

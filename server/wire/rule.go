@@ -9,46 +9,48 @@ import (
 	"strings"
 )
 
-// kind is the kind of a value, as far as the rules distinguish them.
-type kind int
+// Kind is the kind of a value, as far as the rules distinguish them.
+type Kind int
 
+// The kinds of values.
 const (
-	kindOther kind = iota
-	kindString
-	kindBool
-	kindInt
-	kindFloat
-	kindTime
-	kindList
-	kindMap
-	kindObject // a JSON object that is kept as it is
+	KindOther Kind = iota
+	KindString
+	KindBool
+	KindInt
+	KindFloat
+	KindTime
+	KindList
+	KindMap     // texts by key
+	KindObject  // a JSON object that is kept as it is
+	KindObjects // a list of objects, which is a KindList to the rules; see Inputs
 )
 
-func kindOf(t reflect.Type) kind {
+func kindOf(t reflect.Type) Kind {
 	switch {
 	case t == typeTime:
-		return kindTime
+		return KindTime
 	case t == typeRaw:
-		return kindObject
+		return KindObject
 	case t == typeValue:
-		return kindOther
+		return KindOther
 	case t == typeStrings:
-		return kindMap
+		return KindMap
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return kindString
+		return KindString
 	case reflect.Bool:
-		return kindBool
+		return KindBool
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return kindInt
+		return KindInt
 	case reflect.Float32, reflect.Float64:
-		return kindFloat
+		return KindFloat
 	case reflect.Slice:
-		return kindList
+		return KindList
 	}
-	return kindOther
+	return KindOther
 }
 
 // bound is a lower or upper bound. Its unit depends on the kind of the field:
@@ -67,7 +69,7 @@ const notAllowed = "not_allowed"
 // rule has the rules for a field, from its tags.
 type rule struct {
 	field
-	kind     kind
+	kind     Kind
 	elem     reflect.Type // type of the value in Opt, Null or the pointer
 	opt      bool         // the field is a store.Opt
 	nullable bool         // the field is a store.Null or a pointer
@@ -114,29 +116,29 @@ func newRule(f field) *rule {
 		r.nullable, r.elem = true, f.typ.Elem()
 	}
 	r.kind = kindOf(r.elem)
-	sized := r.kind != kindOther && r.kind != kindBool && r.kind != kindTime
-	number := r.kind == kindInt || r.kind == kindFloat
-	text := r.kind == kindString
+	sized := r.kind != KindOther && r.kind != KindBool && r.kind != KindTime
+	number := r.kind == KindInt || r.kind == KindFloat
+	text := r.kind == KindString
 
 	r.required = r.option("req", "true", r.opt) != ""
-	r.min = r.bound("min", sized && r.kind != kindObject)
+	r.min = r.bound("min", sized && r.kind != KindObject)
 	r.max = r.bound("max", sized)
 	r.above = r.bound("gt", number)
 	r.limit = r.text("limit", sized && !r.max.set)
 	r.enum = split(r.text("enum", text))
-	r.keys = split(r.text("keys", r.kind == kindMap))
+	r.keys = split(r.text("keys", r.kind == KindMap))
 	if p := r.text("pattern", text); p != "" {
 		r.pattern = regexp.MustCompile(p)
 	}
 	if r.words = r.text("words", r.pattern != nil); r.opt && r.pattern != nil && r.words == "" {
 		r.fail("words")
 	}
-	if r.format = r.text("format", text || r.kind == kindTime || r.kind == kindMap); r.format != "" {
-		if formats[r.format] == nil || r.kind == kindTime && r.format != "date-time" {
+	if r.format = r.text("format", text || r.kind == KindTime || r.kind == KindMap); r.format != "" {
+		if formats[r.format] == nil || r.kind == KindTime && r.format != "date-time" {
 			r.fail("format")
 		}
 	}
-	r.distinct = r.option("distinct", "true", r.kind == kindList) != ""
+	r.distinct = r.option("distinct", "true", r.kind == KindList) != ""
 	if r.opt && text && (r.format != "" || r.pattern != nil) && !r.min.set {
 		r.min = bound{set: true, whole: 1, float: 1, text: "1"} // no form allows the empty text
 	}
@@ -147,7 +149,7 @@ func newRule(f field) *rule {
 // item returns the struct type of the items if the field is an Opt of a list of
 // objects, and otherwise nil.
 func (r *rule) item() reflect.Type {
-	if !r.opt || r.kind != kindList || r.elem.Elem().Kind() != reflect.Pointer {
+	if !r.opt || r.kind != KindList || r.elem.Elem().Kind() != reflect.Pointer {
 		return nil
 	}
 	return r.elem.Elem().Elem()
@@ -183,7 +185,7 @@ func (r *rule) bound(tag string, fits bool) bound {
 		r.fail(tag)
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil && r.kind != kindFloat {
+	if err != nil && r.kind != KindFloat {
 		r.fail(tag)
 	}
 	return bound{set: true, whole: n, float: f, text: s}

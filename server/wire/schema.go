@@ -115,23 +115,23 @@ func (g *generator) typeOf(t reflect.Type) *JSONSchema {
 		return orNull(g.typeOf(t.Field(0).Type))
 	}
 	switch kindOf(t) {
-	case kindTime:
+	case KindTime:
 		return &JSONSchema{Type: Types{"string"}, Format: "date-time"}
-	case kindObject:
+	case KindObject:
 		return &JSONSchema{Type: Types{"object"}}
-	case kindString:
+	case KindString:
 		return &JSONSchema{Type: Types{"string"}}
-	case kindBool:
+	case KindBool:
 		return &JSONSchema{Type: Types{"boolean"}}
-	case kindInt:
+	case KindInt:
 		s := &JSONSchema{Type: Types{"integer"}}
 		if t.Size() == 8 {
 			s.Format = "int64"
 		}
 		return s
-	case kindFloat:
+	case KindFloat:
 		return &JSONSchema{Type: Types{"number"}}
-	case kindList:
+	case KindList:
 		return &JSONSchema{Type: Types{"array"}, Items: g.typeOf(t.Elem())}
 	}
 	switch {
@@ -253,11 +253,11 @@ func (g *generator) property(r *rule) *JSONSchema {
 func (g *generator) constrain(s *JSONSchema, r *rule) {
 	minimum, maximum := json.Number(r.min.text), json.Number(r.upper(g.lim).text)
 	switch r.kind {
-	case kindString:
+	case KindString:
 		textRules(s, r, minimum, maximum)
-	case kindInt, kindFloat:
+	case KindInt, KindFloat:
 		s.Minimum, s.Maximum, s.ExclusiveMinimum = minimum, maximum, json.Number(r.above.text)
-	case kindList:
+	case KindList:
 		s.MinItems = minimum
 		if !r.distinct { // JSON Schema cannot count without repetitions
 			s.MaxItems = maximum
@@ -265,9 +265,9 @@ func (g *generator) constrain(s *JSONSchema, r *rule) {
 		if item := r.item(); item != nil { // no item is null, and a new list has whole items in mode Patch too
 			s.Items = Schema(item, Create, g.lim, g.reg)
 		}
-	case kindObject:
+	case KindObject:
 		s.MaxBytes = maximum
-	case kindMap:
+	case KindMap:
 		value := &JSONSchema{Type: Types{"string"}}
 		textRules(value, r, minimum, maximum)
 		s.AdditionalProperties = value
