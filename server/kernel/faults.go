@@ -49,14 +49,19 @@ func (k *Kernel) otherFaults(
 	return nil, nil
 }
 
-// undone runs do in a write transaction of the caller and undoes what it did.
-func (k *Kernel) undone(ctx context.Context, c *Caller, do func(*store.Tx) error) error {
-	err := k.st.Write(context.WithoutCancel(ctx), store.Write{Actor: c.Actor, Do: func(tx *store.Tx) error {
+// write runs do in a write transaction of the caller. The end of the request does not cancel it.
+func (k *Kernel) write(ctx context.Context, c *Caller, do func(*store.Tx) error) error {
+	return k.st.Write(context.WithoutCancel(ctx), store.Write{Actor: c.Actor, Do: func(tx *store.Tx) error {
 		if c.Epoch != 0 && tx.Epoch != c.Epoch {
 			return store.ErrEpoch
 		}
-		return cmp.Or(do(tx), errUndone)
+		return do(tx)
 	}})
+}
+
+// undone runs do in a write transaction of the caller and undoes what it did.
+func (k *Kernel) undone(ctx context.Context, c *Caller, do func(*store.Tx) error) error {
+	err := k.write(ctx, c, func(tx *store.Tx) error { return cmp.Or(do(tx), errUndone) })
 	if errors.Is(err, errUndone) {
 		return nil
 	}

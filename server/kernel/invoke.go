@@ -185,12 +185,7 @@ func (k *Kernel) writeBefore(ctx context.Context, call *Call, op *Operation, fie
 	if err != nil || write == nil {
 		return err
 	}
-	return k.st.Write(context.WithoutCancel(ctx), store.Write{Actor: call.Actor, Do: func(tx *store.Tx) error {
-		if call.Epoch != 0 && tx.Epoch != call.Epoch {
-			return store.ErrEpoch
-		}
-		return write(tx)
-	}})
+	return k.write(ctx, &call.Caller, write)
 }
 
 // writeOnce runs an operation that writes, once for each idempotency key.
