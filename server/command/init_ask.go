@@ -211,18 +211,8 @@ func (c *Init) askPrizes(a *asker) error {
 			return nil
 		}
 		c.Prize = append(c.Prize, answer)
-		faults, err := c.faults()
-		if err != nil {
-			faults = append(faults, err.Error())
-		}
-		wrong := ""
-		for _, f := range faults {
-			if strings.HasPrefix(f, "--prize") {
-				wrong = f
-			}
-		}
-		if wrong != "" {
-			a.say(wrong)
+		if faults := c.faultsOf("prize"); faults != nil {
+			a.say(faults[len(faults)-1])
 			c.Prize = c.Prize[:len(c.Prize)-1]
 			continue
 		}
