@@ -30,7 +30,7 @@ var mayImport = map[string]string{
 	"server/mcp":      "server/kernel server/operation server/wire store store/event",
 	"server/tillpage": "server/kernel server/operation server/static server/web store",
 	"server/dashboard": "server/kernel server/logo server/operation server/qr server/sheet server/static server/templates " +
-		"server/web server/wire store store/money store/event webhook",
+		"server/web server/wire store store/backup store/money store/event webhook",
 	"server/dev": "server/dev/seed server/mail/mailtext server/kernel server/openapi server/operation " +
 		"server/wallet/wallettest server/web server/wire store",
 	"server/dev/seed": "server/operation server/wallet/wallettest server/wire store",

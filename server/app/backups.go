@@ -39,8 +39,7 @@ type backups struct {
 
 	mu      sync.Mutex
 	running bool
-	failed  time.Time // when the last attempt failed; zero: it did not
-	failure string
+	failure string // of the last attempt that has ended; empty: it made one
 }
 
 // newBackups returns the Service that makes backups of st. Stop cancels a backup that is
@@ -113,7 +112,7 @@ func (s *backups) run(ctx context.Context) {
 
 // make makes one backup and logs the outcome.
 func (s *backups) make(ctx context.Context, at time.Time, now func() time.Time) error {
-	s.set(true, nil, time.Time{})
+	s.set(true, nil)
 	made, err := s.folder.Make(ctx, at)
 	if made.File != "" {
 		s.log.Info("backup made", "file", made.File, "bytes", made.Size, "took", now().Sub(at), "removed", len(made.Pruned))
@@ -126,20 +125,20 @@ func (s *backups) make(ctx context.Context, at time.Time, now func() time.Time) 
 	case err != nil:
 		s.log.Error("backup failed", "error", err, "next", at.Add(s.conf.Every).UTC())
 	}
-	s.set(false, err, at)
+	s.set(false, err)
 	return err
 }
 
 // set records whether a backup is being made, and why the last one failed.
-func (s *backups) set(running bool, err error, at time.Time) {
+func (s *backups) set(running bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running = running; running {
-		return
-	}
-	s.failed, s.failure = time.Time{}, ""
-	if err != nil {
-		s.failed, s.failure = at, err.Error()
+	s.running = running
+	switch {
+	case err != nil:
+		s.failure = err.Error()
+	case !running:
+		s.failure = ""
 	}
 }
 
@@ -155,13 +154,12 @@ func (s *backups) status(now time.Time) dashboard.Backups {
 		d.Problem = err.Error()
 		return d
 	}
-	for _, f := range slices.Backward(files) {
-		d.Files = append(d.Files, dashboard.BackupFile{Name: f.Name, At: f.At, Bytes: f.Size})
-	}
 	d.Overdue = len(files) == 0 || now.Sub(files[len(files)-1].At) > max(backupOverdue, s.conf.Every+s.conf.Every/2)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d.Running, d.Failed, d.Failure = s.running, s.failed, s.failure
+	d.Running, d.Failure = s.running, s.failure
 	d.Overdue = d.Overdue && !d.Running
+	slices.Reverse(files)
+	d.Files = files
 	return d
 }

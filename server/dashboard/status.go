@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"punchcard/server/kernel"
+	"punchcard/store/backup"
 )
 
 // Status is what only the process itself knows of a server.
@@ -30,19 +31,11 @@ type Backups struct {
 	Folder  string // empty: the server makes none
 	Every   time.Duration
 	Keep    int
-	Files   []BackupFile // the newest first
-	Problem string       // why the folder cannot be read
-	Overdue bool         // the newest is older than it should be
-	Running bool         // one is being made
-	Failed  time.Time    // when the last attempt failed; zero: it did not
-	Failure string       // why
-}
-
-// BackupFile is a backup, which was checked when it was made.
-type BackupFile struct {
-	Name  string
-	At    time.Time
-	Bytes int64
+	Files   []backup.File // the newest first; each was checked when it was made
+	Problem string        // why the folder cannot be read
+	Overdue bool          // the newest is older than it should be
+	Running bool          // one is being made
+	Failure string        // why the last attempt failed; empty: it did not
 }
 
 // Certificate is one of the server's own TLS.
