@@ -298,9 +298,11 @@ func (tx *Tx) updateImported(c *ImportCheck, plan *ImportPlan) bool {
 	first := chain.first
 	name, email := r.HolderName.Apply(first.HolderName), r.HolderEmail.Apply(first.HolderEmail)
 	expires := r.ExpiresAt.Apply(first.ExpiresAt)
-	tx.reindexChain(c.key, root, true, name)
-	tx.exec("UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=? WHERE "+inChain, name, email, emailKey(email),
-		expires, root, root)
+	if name != first.HolderName || email != first.HolderEmail || expires != first.ExpiresAt {
+		tx.reindexChain(c.key, root, true, name)
+		tx.exec("UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=? WHERE "+inChain, name, email, emailKey(email),
+			expires, root, root)
+	}
 	old := tx.contact(root)
 	contact, _ := r.apply(old, c.Shop.CountryCode)
 	contact.MemberSince = r.MemberSince.Apply(old.MemberSince)
