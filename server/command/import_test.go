@@ -58,8 +58,8 @@ r2;Bob;O'Neil;;;02-29;;15;5;;;5;;;
 		t.Errorf("a dry run wrote %s cards", n)
 	}
 	var report struct {
-		New, Faulty int
-		Run         struct {
+		Rows, New, Faulty int
+		Run               struct {
 			ID, State                     string
 			Added, Left, Skipped, Updated int
 		}
@@ -88,7 +88,7 @@ r2;Bob;O'Neil;;;02-29;;15;5;;;5;;;
 	}
 	f.checked()
 	f.json(&report, line+" --map Memo=note --map Barcode=code --stamps-per 1") // the same mapping adds nothing again
-	if n := f.value("SELECT count(*) FROM cards"); n != "4" || report.Run.Added != 3 {
+	if n := f.value("SELECT count(*) FROM cards"); n != "4" || report.Run.Added != 3 || report.Rows != 3 || report.New != 0 {
 		t.Errorf("imported twice: %s cards, %+v", n, report)
 	}
 

@@ -150,7 +150,8 @@ func checkImport(v *store.View, c *kernel.Call, file store.ImportFile, o store.I
 	}
 	w.options.Map = store.Given(mapping)
 	w.report.Run, err = v.KnownImport(w.shop, file, w.options)
-	if w.report.Run.Valid || err != nil {
+	if run := w.report.Run.V; run.ID != "" || err != nil {
+		w.report.Rows, w.report.Other, w.report.PointsLeft = run.Rows, run.OtherProgram, run.PointsLeft
 		return w, err
 	}
 	for raw := range file.Rows {
