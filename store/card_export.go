@@ -78,12 +78,6 @@ type ExportedMail struct {
 	At    Time   `json:"at" doc:"When it was sent or is due. Sent mails are known for a day."`
 }
 
-// AuditExportOfAll records that somebody exports all cards of a shop.
-func (tx *Tx) AuditExportOfAll(shop int64) error {
-	tx.insertAudit(shop, "cards.export", KindShop, shop)
-	return tx.failed
-}
-
 var (
 	exportedCardCols = columns(
 		slices.Concat(

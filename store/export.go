@@ -48,9 +48,9 @@ func (v *View) Export(shop int64, f ExportFormat) (Export, error) {
 	return Export{v.namedShop(shop), f.Format.Or("csv"), v.s, shop}, v.failed
 }
 
-// AuditShopExport records that somebody exports all data of a shop.
-func (tx *Tx) AuditShopExport(shop int64) error {
-	tx.insertAudit(shop, "shop.export", KindShop, shop)
+// AuditShopExport records that somebody exports all data of a shop, or its cards: action is "shop.export" or "cards.export".
+func (tx *Tx) AuditShopExport(shop int64, action string) error {
+	tx.insertAudit(shop, action, KindShop, shop)
 	return tx.failed
 }
 

@@ -170,7 +170,7 @@ func TestClosedShop(t *testing.T) {
 		t.Errorf("moving: %s", got)
 	}
 	f.must(func(tx *Tx) error { // exports are possible
-		return cmp.Or(tx.AuditShopExport(f.a.Shop), tx.AuditExport(f.a.Shop, PersonQuery{CardIDs: set([]string{card.ID})}))
+		return cmp.Or(tx.AuditShopExport(f.a.Shop, "shop.export"), tx.AuditExport(f.a.Shop, PersonQuery{CardIDs: set([]string{card.ID})}))
 	})
 	if again := move(); again.Began != began || again.Shop.Closed.V != ShopMoving {
 		t.Errorf("%+v", again)

@@ -35,10 +35,9 @@ type reportPage struct {
 
 // typeRow is a type of rows of the ledger.
 type typeRow struct {
-	Name     string
-	Rows     int64
-	Reversed int64
-	Amount   string // stamps or money
+	store.TypeReport
+	Name   string
+	Amount string // stamps or money
 }
 
 func showReport(v *visit) error {
@@ -98,7 +97,7 @@ func (v *visit) fillReport(p *reportPage) {
 		v.tile("Reversals", v.Number(d.Total.Reversals)),
 	}
 	for _, t := range d.ByType {
-		row := typeRow{Name: v.T(ledgerTypes[t.Type].text), Rows: t.Rows, Reversed: t.ReversedRows, Amount: "–"}
+		row := typeRow{t, v.T(ledgerTypes[t.Type].text), "–"}
 		switch {
 		case t.Type == store.TransactionAdjustment && t.Stamps != 0 && t.ValueCents != 0:
 			row.Amount = v.T("{0} stamp|{0} stamps", t.Stamps) + " · " + v.money(t.ValueCents)

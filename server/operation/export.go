@@ -33,7 +33,7 @@ var ExportCards = declare(kernel.Operation{
 		if q.Cursor.Set {
 			return nil, nil
 		}
-		return func(tx *store.Tx) error { return tx.AuditExportOfAll(c.Access.Shop) }, nil
+		return func(tx *store.Tx) error { return tx.AuditShopExport(c.Access.Shop, "cards.export") }, nil
 	}),
 })
 
@@ -46,6 +46,6 @@ var ExportShop = declare(kernel.Operation{
 	Proof:   true,
 	Read:    queryInShop((*store.View).Export),
 	WriteBefore: kernel.WriteBefore(func(_ *store.View, c *kernel.Call, _ store.ExportFormat) (func(*store.Tx) error, error) {
-		return func(tx *store.Tx) error { return tx.AuditShopExport(c.Access.Shop) }, nil
+		return func(tx *store.Tx) error { return tx.AuditShopExport(c.Access.Shop, "shop.export") }, nil
 	}),
 })
