@@ -203,6 +203,7 @@ func TestExportPerson(t *testing.T) {
 	}
 	contact(mine[1])
 	contact(shared)
+	f.sql("UPDATE contacts SET erasure_at=?", f.clock.at())
 	f.sql("INSERT INTO apple_devices (card_id, shop_id, generation, device, push_token, created_at) VALUES (?,?,0,'phone','token',0)",
 		f.key(KindCard, mine[1]), f.a.Shop)
 	f.erase(erased)
@@ -220,7 +221,7 @@ func TestExportPerson(t *testing.T) {
 		t.Errorf("by email: %v", cards)
 	}
 	want := `{"phone":"+390612345678","birthday":"02-29","note":"Likes tea","correction":null,"member_since":null,` +
-		`"correction_at":null,"erasure_at":null,"foreign_codes":[{"barcode":"OLD-` +
+		`"correction_at":null,"erasure_at":"2026-01-02T03:04:05.678Z","foreign_codes":[{"barcode":"OLD-` +
 		mine[1][4:8] + `"}],"push_subscriptions":[],"apple_devices":[{"device":"phone"}]}`
 	if got := string(x.Chains[1].Contact); !sameJSON(got, want) {
 		t.Errorf("contact %s, want %s", got, want)

@@ -250,7 +250,11 @@ func heldByChain() string {
 		switch {
 		case c.Sight == Unseen:
 		case c.Table == "contacts":
-			members = append(members, "'"+c.Name+"', (SELECT "+c.Name+" FROM contacts WHERE card_id=?1)")
+			value := c.Name
+			if strings.HasSuffix(c.Name, "_at") { // as Time is in JSON
+				value = strings.ReplaceAll("strftime('%Y-%m-%dT%H:%M:%S', ?/1000, 'unixepoch')||printf('.%03dZ', ?%1000)", "?", c.Name)
+			}
+			members = append(members, "'"+c.Name+"', (SELECT "+value+" FROM contacts WHERE card_id=?1)")
 		default:
 			if object[c.Table] == "" {
 				tables = append(tables, c.Table)
