@@ -160,12 +160,12 @@ func (c *ImportCheck) checkState(p *ImportPlan, faults *rowFaults) {
 
 // match finds the card that has the reference or the codes of a row.
 func (c *ImportCheck) match(p *ImportPlan) (faults rowFaults) {
-	ref, codes := p.row.ExternalRef.Value(), p.contact.Codes
-	if !ref.Valid && len(codes) == 0 && !c.options.AllowUnkeyed.V {
+	ref := p.row.ExternalRef.Value()
+	if !ref.Valid && len(p.contact.Codes) == 0 && !c.options.AllowUnkeyed.V {
 		return []Detail{{"external_ref", "required", "is required, or a code, unless rows without either are allowed"}}
 	}
 	once := func(field string, name importedName) {
-		if first := c.lines[name]; first != 0 {
+		if first := c.lines[name]; first != 0 && first != p.row.Line {
 			faults.add(field, "invalid_value", "is also in line %d", first)
 		}
 		if name.text != "" {
@@ -173,8 +173,9 @@ func (c *ImportCheck) match(p *ImportPlan) (faults rowFaults) {
 		}
 	}
 	once("external_ref", importedName{"external_ref", ref.V})
-	for _, code := range codes {
-		once(p.codeField(code), importedName{"code", code})
+	for n, text := range p.row.Codes.V {
+		code, _ := parseForeignCode(text)
+		once(fmt.Sprintf("codes.%d", n), importedName{"code", code})
 	}
 	if faults != nil {
 		return faults
@@ -184,14 +185,14 @@ func (c *ImportCheck) match(p *ImportPlan) (faults rowFaults) {
 			AND archived_at IS NULL AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at>?) LIMIT 1), 0)`,
 			c.key, ref.V, c.program.key, c.q.Now)
 	}
-	for _, code := range codes {
+	for n, code := range p.row.Codes.V {
 		owner := c.q.foreignCodeCard(c.key, code)
 		if owner != 0 && p.match == 0 && !ref.Valid && c.options.Update.V {
 			p.match = owner
 		}
 		isShort := owner == 0 && c.q.number("SELECT count(*) FROM cards WHERE shop_id=? AND short_code=?", c.key, normalizeCode(code)) > 0
 		if isShort || owner != 0 && owner != p.match {
-			faults.add(p.codeField(code), "invalid_value", "is the code of another card")
+			faults.add(fmt.Sprintf("codes.%d", n), "invalid_value", "is the code of another card")
 		}
 	}
 	switch {
@@ -202,15 +203,6 @@ func (c *ImportCheck) match(p *ImportPlan) (faults rowFaults) {
 		p.Refused = c.q.importRefusal(p.match, c.program.key)
 	}
 	return faults
-}
-
-// codeField returns the field of one of the codes of a row, which is given as it is stored.
-func (p *ImportPlan) codeField(code string) string {
-	n := slices.IndexFunc(p.row.Codes.V, func(text string) bool {
-		stored, _ := parseForeignCode(text)
-		return stored == code
-	})
-	return fmt.Sprintf("codes.%d", n)
 }
 
 // importRefusal returns why an import must not change a card; nil if it may.

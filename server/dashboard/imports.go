@@ -104,7 +104,8 @@ type mappingPage struct {
 	Fields   []web.Option
 	Checked  bool               // the report is there
 	Report   store.ImportReport // whose faults are sentences
-	Preview  previewTable
+	Heads    []string           // of a preview with a column for each field that the file has
+	Preview  [][]string
 	More     int  // faults that are not listed
 	Stamps   bool // the program collects stamps
 	Prepaid  bool
@@ -114,12 +115,6 @@ type mappingPage struct {
 // importColumn is a column of the file, with its first values.
 type importColumn struct {
 	Name, Sample, Field string
-}
-
-// previewTable is the beginning of a file as it is understood.
-type previewTable struct {
-	Heads []string
-	Rows  [][]string
 }
 
 // listed returns the notes or faults that a page lists, and the number of the others.
@@ -186,7 +181,7 @@ func (v *visit) showMapping(p *mappingPage) error {
 		}
 		p.Columns = append(p.Columns, importColumn{Name: c.Name, Sample: strings.Join(samples, " · "), Field: c.Field.V})
 	}
-	p.Preview = v.preview(report)
+	p.Heads, p.Preview = v.preview(report)
 	p.Report.Faults, p.More = listed(report.Faults)
 	for i, fault := range p.Report.Faults {
 		p.Report.Faults[i].Message = v.problem(fault.Detail)
@@ -201,19 +196,19 @@ func (v *visit) checkImport(values url.Values) (store.ImportReport, error) {
 }
 
 // preview returns the first rows, with a column for each field that the file has.
-func (v *visit) preview(report store.ImportReport) (t previewTable) {
-	t.Rows = make([][]string, len(report.Preview))
+func (v *visit) preview(report store.ImportReport) (heads []string, rows [][]string) {
+	rows = make([][]string, len(report.Preview))
 	for _, field := range operation.ImportFieldNames() {
 		if name, _ := report.Column(field, nil); name == "" {
 			continue
 		}
-		t.Heads = append(t.Heads, v.T(importLabels[field]))
+		heads = append(heads, v.T(importLabels[field]))
 		for r, cells := range report.Preview {
 			_, text := report.Column(field, cells)
-			t.Rows[r] = append(t.Rows[r], text)
+			rows[r] = append(rows[r], text)
 		}
 	}
-	return t
+	return heads, rows
 }
 
 // importPage returns the page of an import that has begun.

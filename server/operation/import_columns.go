@@ -29,35 +29,33 @@ type importField struct {
 // importFields are all of them. A field whose columns are
 // several, such as first and last name, is their texts with blanks between them.
 var importFields = []importField{
-	{name: "holder_name", columns: "name fullname customername customer firstname lastname surname givenname familyname nome cognome " +
-		"nombre apellidos apellido prenom nom vorname nachname sobrenome"},
-	{name: "holder_email", columns: "email emailaddress mail correo correoelectronico"},
-	{name: "phone", columns: "phonenumber mobile mobilenumber mobilephone telephone tel cell " +
-		"cellphone telefono telefon handy telemovel portable"},
-	{name: "birthday", columns: "birthdate dateofbirth dob geburtstag geburtsdatum " +
-		"compleanno cumpleanos anniversaire aniversario", convert: birthday},
-	{name: "note", columns: "notes memo comment comments"},
-	{name: "stamps", columns: "activestamps currentstamps stamps stampscount stampcount points " +
-		"pointsbalance currentpoints loyaltypoints punches punti puntos " +
-		"stempel punkte timbri sellos tampons", convert: (*importWork).stamps},
-	{name: "balance", columns: "cardbalance giftcardbalance credit storecredit credito saldo guthaben solde",
-		convert: (*importWork).amount},
-	{name: "claimed", columns: "claimedprizes redeemed"}, {name: "claimed_overflow"},
-	{name: "code", columns: "code barcode cardnumber cardcode cardno kartennummer numerocarta tessera codice codigo tarjeta carte"},
-	{name: "code_2"}, {name: "code_3"}, {name: "code_4"}, {name: "code_5"},
-	{
-		name: "external_ref",
-		columns: "externalref squarecustomerid customerid id reference referenceid ref memberid membernumber customernumber " +
-			"loyaltyid userid uuid",
-	},
-	{name: "expires_at", columns: "expires expiry expirydate expirationdate expiration validuntil", convert: (*importWork).expiry},
-	{name: "member_since", columns: "membersince createdat created datecreated dateadded joined joindate datejoined joinedon " +
-		"signupdate registered registrationdate firstvisit", convert: (*importWork).day},
-	{name: "last_visit", columns: "lastvisited lastseen lastvisitdate lastactivity lastactive lasttransaction " +
-		"ultimavisita letzterbesuch dernierevisite", convert: (*importWork).day},
-	{name: "state"},
+	{"holder_name", "name fullname customername customer firstname lastname surname givenname familyname nome cognome " +
+		"nombre apellidos apellido prenom nom vorname nachname sobrenome", nil},
+	{"holder_email", "email emailaddress mail correo correoelectronico", nil},
+	{"phone", "phonenumber mobile mobilenumber mobilephone telephone tel cell cellphone telefono telefon handy telemovel " +
+		"portable", nil},
+	{"birthday", "birthdate dateofbirth dob geburtstag geburtsdatum compleanno cumpleanos anniversaire aniversario", birthday},
+	{"note", "notes memo comment comments", nil},
+	{"stamps", "activestamps currentstamps stamps stampscount stampcount points pointsbalance currentpoints loyaltypoints " +
+		"punches punti puntos stempel punkte timbri sellos tampons", (*importWork).stamps},
+	{"balance", "cardbalance giftcardbalance credit storecredit credito saldo guthaben solde", (*importWork).amount},
+	{"claimed", "claimedprizes redeemed", nil},
+	{"claimed_overflow", "", nil},
+	{"code", "code barcode cardnumber cardcode cardno kartennummer numerocarta tessera codice codigo tarjeta carte", nil},
+	{"code_2", "", nil},
+	{"code_3", "", nil},
+	{"code_4", "", nil},
+	{"code_5", "", nil},
+	{"external_ref", "externalref squarecustomerid customerid id reference referenceid ref memberid membernumber " +
+		"customernumber loyaltyid userid uuid", nil},
+	{"expires_at", "expires expiry expirydate expirationdate expiration validuntil", (*importWork).expiry},
+	{"member_since", "membersince createdat created datecreated dateadded joined joindate datejoined joinedon signupdate " +
+		"registered registrationdate firstvisit", (*importWork).day},
+	{"last_visit", "lastvisited lastseen lastvisitdate lastactivity lastactive lasttransaction ultimavisita letzterbesuch " +
+		"dernierevisite", (*importWork).day},
+	{"state", "", nil},
 	// An export has both, of which only the name is the same in another file.
-	{name: "program", columns: "programname program programid card cardname loyaltyprogram"},
+	{"program", "programname program programid card cardname loyaltyprogram", nil},
 }
 
 // plainName returns a name of a column without case, accents, blanks and punctuation.
