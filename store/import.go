@@ -39,8 +39,8 @@ type RowFields struct {
 	Claimed Opt[[]string] `json:"claimed" max:"200"`               // thresholds of prizes
 	// ClaimedOverflow are thresholds too, for the card that the first one overflowed into.
 	ClaimedOverflow Opt[[]string] `json:"claimed_overflow" max:"200"`
-	MemberSince     Opt[string]   `json:"member_since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}$" words:"must be a date, such as 2024-05-31"`
-	LastVisit       Opt[string]   `json:"last_visit" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}$" words:"must be a date, such as 2024-05-31"`
+	MemberSince     Opt[string]   `json:"member_since" format:"date"`
+	LastVisit       Opt[string]   `json:"last_visit" format:"date"`
 }
 
 // ImportOptions say how a file is imported.
@@ -142,7 +142,8 @@ type ImportRunReport struct {
 }
 
 const importCols = `i.id, i.state, i.program_id, (SELECT name FROM programs WHERE id=i.program_id), i.file_name, i.rows,
-	(SELECT ifnull(sum(rows), 0) FROM import_parts WHERE import_id=i.id), i.added, i.updated, i.unchanged, i.skipped, i.removed, i.kept,
+	iif(i.state='undoing', i.added-i.removed-i.kept, (SELECT ifnull(sum(rows), 0) FROM import_parts WHERE import_id=i.id)),
+	i.added, i.updated, i.unchanged, i.skipped, i.removed, i.kept,
 	i.other_program, i.points_left, i.created_at, i.ended_at, i.through, ifnull(i.options, '{}')`
 
 // scanImport reads an import.
@@ -150,9 +151,6 @@ func (q *queries) scanImport(r *rows) (i ImportRun) {
 	var program Null[int64]
 	r.scan(&i.key, &i.State, &program, &i.ProgramName, &i.FileName, &i.Rows, &i.Left, &i.Added, &i.Updated, &i.Unchanged, &i.Skipped,
 		&i.Removed, &i.Kept, &i.OtherProgram, &i.PointsLeft, &i.CreatedAt, &i.EndedAt, &i.through, &i.options)
-	if i.State == ImportUndoing {
-		i.Left = i.Added - i.Removed - i.Kept
-	}
 	i.ID, i.ProgramID = q.ID(KindImport, i.key), q.nullID(KindProgram, program)
 	return i
 }

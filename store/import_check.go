@@ -73,7 +73,7 @@ func (c *ImportCheck) Row(r ImportRow, of ...Detail) (ImportPlan, []Detail) {
 	p.contact = contact
 	faults = append(faults, details...)
 	if r.LastVisit.Set {
-		day, _ := time.Parse(time.DateOnly, r.LastVisit.V) // where there is no such day, it is the year 1
+		day, _ := time.Parse(time.DateOnly, r.LastVisit.V) // by its format
 		if p.seen = Day(day); p.seen > c.q.today(c.Shop) || p.seen < 1 {
 			faults.add("last_visit", "invalid_value", "must not be in the future, nor before 1970")
 		}

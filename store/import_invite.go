@@ -17,15 +17,15 @@ func (tx *Tx) InviteImported(n int) (more bool, err error) {
 		interval = time.Hour / time.Duration(max(1, perHour/invitationShare))
 	}
 	for range n {
-		var run, shop, through int64
+		var run, shop, card int64
 		var at Time
-		if !tx.one(into(&run, &shop, &through, &at), `SELECT id, shop_id, through, invite_at FROM imports WHERE invite_at<=?
-			AND `+ofOpenShop+` ORDER BY invite_at LIMIT 1`, tx.Now) {
+		if !tx.one(into(&run, &shop, &at, &card), `SELECT id, shop_id, invite_at, ifnull((SELECT c.id FROM cards c WHERE c.import_id=i.id
+			AND c.id>i.through AND c.holder_email IS NOT NULL AND c.install_hash IS NULL AND c.installed_at IS NULL AND c.locked_at IS NULL
+			AND c.live=1 ORDER BY c.id LIMIT 1), 0) FROM imports i WHERE invite_at<=? AND `+ofOpenShop+`
+			ORDER BY invite_at LIMIT 1`, tx.Now) {
 			return false, tx.failed
 		}
-		var card int64
-		if !tx.one(into(&card), `SELECT id FROM cards WHERE import_id=? AND id>? AND holder_email IS NOT NULL AND install_hash IS NULL
-			AND installed_at IS NULL AND locked_at IS NULL AND live=1 ORDER BY id LIMIT 1`, run, through) {
+		if card == 0 {
 			// Rows may still be written.
 			tx.exec("UPDATE imports SET invite_at=iif(state='done', NULL, ?) WHERE id=?", tx.Now.Add(time.Minute), run)
 			continue

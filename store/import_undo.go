@@ -111,13 +111,13 @@ func (tx *Tx) eraseFromImports(shop int64, chains []card) {
 		number, faults := parsePhone(country, text)
 		return values[foldCase(strings.TrimSpace(text))] || faults == nil && values[foldCase(number.V)]
 	}
-	type place struct{ run, part int64 }
-	for _, p := range collect(tx, func(r *rows) place { return place{r.int(), r.int()} }, `SELECT import_id, part FROM import_parts
+	for r := range tx.each(`SELECT import_id, part FROM import_parts
 		WHERE import_id IN (SELECT id FROM imports WHERE shop_id=? AND state IN ('uploaded', 'running'))`, shop) {
-		rows := part[any](&tx.queries, p.run, p.part)
+		run, number := r.int(), r.int()
+		rows := part[any](&tx.queries, run, number)
 		waiting := len(rows)
 		if rows = slices.DeleteFunc(rows, func(row any) bool { return anyText(row, isAbout) }); len(rows) < waiting {
-			tx.exec("UPDATE import_parts SET packed=?, rows=? WHERE import_id=? AND part=?", packRows(rows), len(rows), p.run, p.part)
+			tx.exec("UPDATE import_parts SET packed=?, rows=? WHERE import_id=? AND part=?", packRows(rows), len(rows), run, number)
 		}
 	}
 }

@@ -26,7 +26,6 @@ var importRefusals = []refusal{
 		"Write the numbers of stamps at which the program has a prize, with blanks between them."},
 	{"must be at most %d, which %d cards hold", "At most {0} stamps fit on the card and the next one."},
 	{"must be a date of ISO 8601, such as 2027-05-31", "Write the date as year, month and day, such as 2027-05-31."},
-	{"must be a date, such as 2024-05-31", "Write the date as year, month and day, such as 2027-05-31."},
 	{"must not be in the future, nor before 1970", "The day must not be in the future, nor before 1970."},
 	{"must be a month and a day, such as 02-29, or a date, such as 1990-02-28",
 		"Write month and day, such as 02-29, or the whole date, such as 1990-02-28."},
