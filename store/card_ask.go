@@ -58,16 +58,15 @@ func (tx *Tx) AskAboutData(token string, f DataRequest) error {
 	if err != nil {
 		return err
 	}
-	open := tx.dataRequests(root)
-	if f.Kind.V == AskCorrection && open.CorrectionAt.Valid || f.Kind.V == AskErasure && open.ErasureAt.Valid {
+	ask := asks[f.Kind.V]
+	tx.exec("INSERT OR IGNORE INTO contacts (card_id, shop_id) VALUES (?,?)", root, shop)
+	if tx.exec("UPDATE contacts SET "+ask.at+"=? WHERE "+ask.at+" IS NULL AND card_id=?", tx.Now, root) == 0 {
 		return refuse(Conflict, "You have asked the shop for this already.")
 	}
-	tx.exec("INSERT OR IGNORE INTO contacts (card_id, shop_id) VALUES (?,?)", root, shop)
-	tx.exec("UPDATE contacts SET "+asks[f.Kind.V].at+"=? WHERE card_id=?", tx.Now, root)
 	if f.Kind.V == AskCorrection {
 		tx.exec("UPDATE contacts SET correction=? WHERE card_id=?", f.Correction.V, root)
 	}
-	tx.audit(shop, asks[f.Kind.V].asked, KindCard, root)
+	tx.audit(shop, ask.asked, KindCard, root)
 	tx.cardChanged(root)
 	return tx.failed
 }
