@@ -74,14 +74,11 @@ var errEnded = refuse(Gone, "This card has ended. Ask the shop for a new one.")
 // is refused as gone.
 func (v *View) CardPage(token string) (h HolderCard, err error) {
 	v.snapshot()
-	shop, root, err := v.chainByPageToken(token)
-	if err == nil {
-		h, err = v.holderCard(shop, root)
+	shop, root, err := v.livePage(token)
+	if err != nil {
+		return h, err
 	}
-	if err == nil && h.Card.Status == StatusArchived {
-		err = errEnded
-	}
-	return h, err
+	return v.holderCard(shop, root)
 }
 
 // PageOfCard returns what CardPage returns, for the chain of a card of a shop.
