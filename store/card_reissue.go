@@ -24,18 +24,11 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	if c.Status == StatusArchived {
 		return out, refuse(Conflict, "The card is archived.")
 	}
-	p, err := tx.unsuspendedProgram(a, c)
+	c.HolderName, c.HolderEmail = f.HolderName.Apply(c.HolderName), f.HolderEmail.Apply(c.HolderEmail)
+	p, err := tx.checkNewLink(a, c, f.SendEmail)
 	if err != nil {
 		return out, err
 	}
-	email := f.HolderEmail.Apply(c.HolderEmail)
-	if details := checkSendEmail(f.SendEmail, email); details != nil {
-		return out, Invalid(details...)
-	}
-	if err = tx.requireMailServer(f.SendEmail); err != nil {
-		return out, err
-	}
-	c.HolderName, c.HolderEmail = f.HolderName.Apply(c.HolderName), email
 	if c.Status == StatusExpired {
 		if err = tx.makeLive(a.Shop, c, c.ExternalRef); err != nil {
 			return out, err
@@ -62,14 +55,17 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	return tx.replaceInstallLink(a.Shop, c, f.SendEmail)
 }
 
-// unsuspendedProgram returns the program of a card that is to get a new link, and
-// refuses a suspended one.
-func (tx *Tx) unsuspendedProgram(a Access, c card) (*program, error) {
+// checkNewLink returns the program of a card that is to get a new link. It refuses a suspended one, and a link
+// that cannot be mailed although send is true.
+func (tx *Tx) checkNewLink(a Access, c card, send Opt[bool]) (*program, error) {
 	p := tx.cachedProgram(a.Shop, c.program)
 	if p.SuspendedAt.Valid {
 		return p, refuse(Unprocessable, "The program is suspended; its cards get no new links.")
 	}
-	return p, tx.failed
+	if details := checkSendEmail(send, c.HolderEmail); details != nil {
+		return p, Invalid(details...)
+	}
+	return p, tx.requireMailServer(send)
 }
 
 // LinkFields is the body of POST /cards/{id}/install-link.
@@ -94,13 +90,7 @@ func (tx *Tx) NewInstallLink(a Access, id string, f LinkFields) (out IssuedCard,
 	case c.Status == StatusLocked:
 		return out, refuse(Conflict, "The card is locked.")
 	}
-	if _, err = tx.unsuspendedProgram(a, c); err != nil {
-		return out, err
-	}
-	if details := checkSendEmail(f.SendEmail, c.HolderEmail); details != nil {
-		return out, Invalid(details...)
-	}
-	if err = tx.requireMailServer(f.SendEmail); err != nil {
+	if _, err = tx.checkNewLink(a, c, f.SendEmail); err != nil {
 		return out, err
 	}
 	tx.audit(a.Shop, "card.install_link", KindCard, c.key)
