@@ -17,7 +17,10 @@ import (
 // forms.
 var cardPages = []binding{
 	page(cardAt, func(v *visit) error { return showCard(v, v.newForm(nil)) }),
-	confirm(cardAt+"/lock", findCard, askLock, onCard(operation.LockCard, "The card is locked. It cannot be used until you unlock it.")),
+	confirm(cardAt+"/lock", findCard, asking("Lock the card of {0}?",
+		"Tills refuse the card from now on, and its link shows no code. Stamps, balance and prizes stay. You can unlock "+
+			"it at any time.",
+		"Lock the card"), onCard(operation.LockCard, "The card is locked. It cannot be used until you unlock it.")),
 	post(cardAt+"/close-request", onCard(operation.CloseDataRequest, "The request is closed.")),
 	post(cardAt+"/unlock", onCard(operation.UnlockCard, "The card is unlocked. It can be used again.")),
 	post(cardAt+"/test-push", action{
@@ -150,11 +153,11 @@ func (v *visit) cardProgress(o store.CardOverview) (list []cardProgress) {
 	return list
 }
 
-func askLock(v *visit, o store.CardOverview) web.ConfirmPage {
-	return v.ask(cardsPath, "Lock the card of {0}?",
-		"Tills refuse the card from now on, and its link shows no code. Stamps, balance and prizes stay. You can unlock "+
-			"it at any time.",
-		"Lock the card", v.holder(o.Card))
+// asking returns the page that asks before a change of a card, whose name is in the title.
+func asking(title, text, button web.Text) func(*visit, store.CardOverview) web.ConfirmPage {
+	return func(v *visit, o store.CardOverview) web.ConfirmPage {
+		return v.ask(cardsPath, title, text, button, v.holder(o.Card))
+	}
 }
 
 func askArchive(v *visit, o store.CardOverview) web.ConfirmPage {

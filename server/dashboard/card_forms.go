@@ -40,13 +40,17 @@ var cardFormPages = []binding{
 		fields: cardTimes,
 		then:   showLink("The card was reissued"),
 	}),
-	confirm(cardAt+"/link", findCard, askLink, action{
+	confirm(cardAt+"/link", findCard, asking("Make a new link for {0}?",
+		"You get a link and a QR code to show to the holder. The earlier link ends at once, also if it was mailed.",
+		"Make the link"), action{
 		op:        operation.CreateInstallLink,
 		asksAgain: true,
 		to:        cardAt,
 		then:      showLink("New link"),
 	}),
-	confirm(cardAt+"/mail", findCard, askMail, action{
+	confirm(cardAt+"/mail", findCard, asking("Mail a link to {0}?",
+		"A new link is made and mailed to the email of the card. The earlier link ends at once.",
+		"Mail the link"), action{
 		op:        operation.CreateInstallLink,
 		fields:    always("send_email", "true"),
 		asksAgain: true,
@@ -199,18 +203,6 @@ func showLink(title web.Text) answered {
 		}
 		return v.render("card_link", p)
 	})
-}
-
-func askLink(v *visit, o store.CardOverview) web.ConfirmPage {
-	return v.ask(cardsPath, "Make a new link for {0}?",
-		"You get a link and a QR code to show to the holder. The earlier link ends at once, also if it was mailed.",
-		"Make the link", v.holder(o.Card))
-}
-
-func askMail(v *visit, o store.CardOverview) web.ConfirmPage {
-	return v.ask(cardsPath, "Mail a link to {0}?",
-		"A new link is made and mailed to the email of the card. The earlier link ends at once.",
-		"Mail the link", v.holder(o.Card))
 }
 
 // longestTyped is the most characters that a person has to type as a confirmation.
