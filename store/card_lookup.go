@@ -107,9 +107,7 @@ func (x *lookup) readDetails(c *card) {
 
 // result makes the Lookup of what was read.
 func (x *lookup) result() (l Lookup) {
-	x.chain = newCardChain(x.till, x.all)
-	program := x.cachedProgram(x.till.Shop, x.chain.newest.program, x.epoch)
-	x.chain.setProgram(program)
+	x.chain = x.chainOfCards(x.till, x.all, x.epoch)
 	x.locations = x.cachedLocations(x.till.Shop, x.epoch)
 	shown := x.chain.nextToStamp()
 	l.Program = x.chain.program.Program

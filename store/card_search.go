@@ -241,9 +241,7 @@ func (x *cardSearch) namedCards(text string) (keys []int64, only bool, err error
 		return []int64{key}, true, nil
 	}
 	if all, epoch, foreign := x.chainByIDOrCode(x.shop, text, nil, chainOfCardSQL); len(all) > 0 {
-		chain := newCardChain(Till{Shop: x.shop}, all)
-		program := x.cachedProgram(x.shop, chain.newest.program, epoch)
-		chain.setProgram(program)
+		chain := x.chainOfCards(Till{Shop: x.shop}, all, epoch)
 		keys, only = []int64{chain.nextToStamp().key}, !IsShortCode(text) && !foreign
 	}
 	refs := x.keys("SELECT id FROM cards WHERE shop_id=? AND external_ref=? AND deleted_at IS NULL ORDER BY id DESC LIMIT ?", x.shop,

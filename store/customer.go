@@ -77,8 +77,7 @@ func (v *View) customerCard(shop, root int64) (c CustomerCard) {
 		return c // the read has failed
 	}
 	v.seeEpoch(epoch)
-	chain := newCardChain(Till{Shop: shop}, all)
-	chain.setProgram(v.cachedProgram(shop, chain.newest.program, v.rowEpoch))
+	chain := v.chainOfCards(Till{Shop: shop}, all, v.rowEpoch)
 	c.FoundCard = v.foundCards(shop, []int64{chain.nextToStamp().key})[0]
 	c.Contact, c.Consent, c.PrizesDue = v.contact(root), v.cardConsent(root), []DuePrize{}
 	var keys []int64

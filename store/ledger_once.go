@@ -139,18 +139,16 @@ func (v *View) answerAgain(till Till, u usedReference) (out Stamped, err error) 
 	if len(all) == 0 {
 		return out, notFound("card")
 	}
-	chain := newCardChain(till, all)
-	program := v.cachedProgram(till.Shop, chain.newest.program, epoch)
+	chain := v.chainOfCards(till, all, epoch)
 	locations := v.cachedLocations(till.Shop, epoch)
 	v.seeEpoch(epoch)
-	chain.program = program
 	read := func(key int64) (t TillTransaction, d CardDetail) {
 		for r := range v.each(tillTransactionsSQL, jsonKeys([]int64{key})) {
 			var card int64
 			t, card = v.scanTillTransaction(r)
 			for _, c := range all {
 				if c.key == card {
-					c.setProgram(program)
+					c.setProgram(chain.program)
 					d = chain.cardDetail(c, locations)
 				}
 			}

@@ -55,6 +55,13 @@ func newCardChain(till Till, all []*card) *cardChain {
 	return chain
 }
 
+// chainOfCards returns the chain of cards that were read at an auth epoch, oldest first, with its program.
+func (v *View) chainOfCards(till Till, all []*card, epoch int64) *cardChain {
+	chain := newCardChain(till, all)
+	chain.setProgram(v.cachedProgram(till.Shop, chain.newest.program, epoch))
+	return chain
+}
+
 // chainByRoot returns the chain of a root that exists, without its program. If the read fails, it is one of an empty card.
 func (tx *Tx) chainByRoot(till Till, root int64) *cardChain {
 	all, _ := tx.readChain(nil, chainOfRootSQL, root)
