@@ -224,7 +224,8 @@ func TestFindOverflowed(t *testing.T) {
 // TestTotals checks the bounds of the numbers of items: more than maxTotal are not counted, and
 // where a filter drops most rows, the count ends after maxTotalVisits.
 func TestTotals(t *testing.T) {
-	k := start(t)
+	lower(t, &maxTotalVisits, maxTotal+2)
+	k := startAlone(t, Options{})
 	program := k.program(stamps("Ten"))
 	k.issue(program, CardFields{})
 	add := func(n int) {

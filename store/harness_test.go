@@ -68,6 +68,13 @@ type fixture struct {
 	byHand bool
 }
 
+// lower sets a limit for the duration of a test, which must run alone.
+func lower(t *testing.T, limit *int, to int) {
+	old := *limit
+	t.Cleanup(func() { *limit = old })
+	*limit = to
+}
+
 // sample returns all cases of a test or, with go test -short, every eighth: see
 // servertest.Sample.
 func sample[T any](cases []T) (some []T) {

@@ -184,7 +184,7 @@ func (v *View) reportRows(d *DayReport, shop, location int64) {
 			program := r.int()
 			t.reversed, t.stamps, t.value = r.bool(), r.int(), r.int()
 			member := r.int()
-			if d.Complete = d.Rows < maxDayRows; !d.Complete {
+			if d.Complete = d.Rows < int64(maxDayRows); !d.Complete {
 				break
 			}
 			add(t, at, program, member)
