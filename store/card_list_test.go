@@ -22,6 +22,9 @@ type listedCard struct {
 	prizeDue           bool
 }
 
+// listZone is the time zone of the shop of a listModel.
+const listZone = "Asia/Kathmandu"
+
 // listModel has the cards of a shop, newest first, without the erased ones.
 type listModel []listedCard
 
@@ -51,13 +54,15 @@ func (f *fixture) listModel(shop int64) (m listModel) {
 }
 
 // filter returns the cards that pass the filters of a search.
-func (m listModel) filter(f *fixture, s CardSearch, since notSeen) (passing listModel) {
+func (m listModel) filter(f *fixture, s CardSearch) (passing listModel) {
+	dayOf := func(at Time) int64 { return Day(at.Std().In(Zone(listZone))) }
+	last := dayOf(f.clock.at()) - s.NotSeenDays.V
 	for _, c := range m {
 		if s.ProgramID.Set && f.ID(KindProgram, c.program) != s.ProgramID.V ||
 			s.Status.Set && c.status != s.Status.V ||
 			s.PrizeDue.Set && !c.prizeDue ||
 			s.SeenFrom.Set && c.seen < s.SeenFrom.V ||
-			s.NotSeenDays.Set && (c.seenDay > since.day || c.seenDay == 0 && c.issued >= since.before) ||
+			s.NotSeenDays.Set && cmp.Or(c.seenDay, dayOf(c.issued)) > last ||
 			s.BirthdayMonth.Set && (len(c.birthday) < 3 || c.birthday[:3] != fmt.Sprintf("%02d-", s.BirthdayMonth.V)) ||
 			s.Live && c.status == StatusArchived {
 			continue
@@ -80,7 +85,6 @@ func (m listModel) chains() (cards listModel) {
 
 // search returns the ids of the cards that a search without a text finds, in its order.
 func (m listModel) search(f *fixture, s CardSearch) (ids []string) {
-	since := view(f, func(v *View) (notSeen, error) { return v.notSeenFor(f.a.Shop, s.NotSeenDays.Or(0)), nil })
 	var order func(a, b listedCard) int // by key if nil
 	switch {
 	case s.Sort.V == SortBalance:
@@ -108,10 +112,14 @@ func (m listModel) search(f *fixture, s CardSearch) (ids []string) {
 	if s.Status.V != StatusArchived { // an archived card that another replaced is not listed
 		m = slices.DeleteFunc(slices.Clone(m), func(c listedCard) bool { return c.status == StatusArchived && c.newer })
 	}
-	m = m.filter(f, s, since)
+	m = m.filter(f, s)
 	if order != nil {
 		slices.SortFunc(m, order)
 	}
+	return m.ids()
+}
+
+func (m listModel) ids() (ids []string) {
 	for _, c := range m {
 		ids = append(ids, c.id)
 	}
@@ -170,6 +178,7 @@ func fillLists(k, other till, rng *rand.Rand) (programs []string) {
 func TestListsFollowModel(t *testing.T) {
 	rng := chance(t)
 	k := startTill(t)
+	k.inZone(listZone)
 	programs := fillLists(k, k.in(k.fixture.shop(ShopFields{})).till(), rng)
 	m := k.listModel(k.a.Shop)
 	if !slices.ContainsFunc(m, func(c listedCard) bool { return c.newer }) {
@@ -217,5 +226,29 @@ func TestListsFollowModel(t *testing.T) {
 				t.Fatalf("%+v: counted %d, more %v, of %d up to %d", s, len(x.found), x.more, all.N, part)
 			}
 		}
+		if rng.IntN(3) == 0 {
+			m.compareOthers(t, k, s.ListFilter, limit, rng.IntN(4) == 0)
+		}
+	}
+}
+
+// compareOthers compares the pages of an export, and of what an assistant finds, with the model.
+func (m listModel) compareOthers(t *testing.T, k till, filter ListFilter, limit int, bySeen bool) {
+	t.Helper()
+	read := func(v *View, q PageQuery) (Page[ExportedCard], error) {
+		return v.ExportCards(k.a.Shop, ExportFilter{PageQuery: q, ListFilter: filter})
+	}
+	exported := allPages(t, inPagesOf(int64(limit), pages(k.fixture, read, func(c ExportedCard) string { return c.ID })), nil)
+	if want := m.filter(k.fixture, CardSearch{ListFilter: filter}).ids(); !slices.Equal(exported, want) {
+		t.Fatalf("%+v exports\n%v, want\n%v", filter, exported, want)
+	}
+	find := CardFind{ProgramID: filter.ProgramID, Status: filter.Status, PrizeDue: filter.PrizeDue, NotSeenDays: filter.NotSeenDays}
+	filter = ListFilter{ProgramID: filter.ProgramID, Status: filter.Status, PrizeDue: filter.PrizeDue, NotSeenDays: filter.NotSeenDays}
+	if bySeen {
+		find.Sort, filter.NotSeenDays = set(SortLastSeen), set(filter.NotSeenDays.V)
+	}
+	got, _ := k.find(k.a, find, int64(limit))
+	if want := m.search(k.fixture, CardSearch{ListFilter: filter, Live: filter.NotSeenDays.Set}); !slices.Equal(got, want) {
+		t.Fatalf("%+v finds\n%v, want\n%v", find, got, want)
 	}
 }

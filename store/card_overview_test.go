@@ -262,37 +262,6 @@ func sameJSON(a, b string) bool {
 	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// TestExportCards checks that the pages of an export have each card of the shop once, and
-// checks its filters.
-func TestExportCards(t *testing.T) {
-	k, cards, _ := startLedger(t)
-	f := k.fixture
-	program := f.program(prepaid("Gift", 0))
-	gift := f.card(program)
-	other := f.shop(ShopFields{})
-	f.in(other).card(f.in(other).program(stamps("Other")))
-	exported := func(filter ExportFilter) []string {
-		read := func(v *View, q PageQuery) (Page[ExportedCard], error) {
-			filter.PageQuery = q
-			return v.ExportCards(f.a.Shop, filter)
-		}
-		return allPages(t, inPagesOf(1, pages(f, read, func(c ExportedCard) string { return c.ID })), nil)
-	}
-	if got := exported(ExportFilter{}); len(got) != 4 || got[0] != gift || got[1] != cards[1] {
-		t.Errorf("%v", got)
-	}
-	if got := exported(ExportFilter{ListFilter: ListFilter{ProgramID: set(program)}}); !slices.Equal(got, []string{gift}) {
-		t.Errorf("of a program: %v", got)
-	}
-	if got := exported(ExportFilter{ListFilter: ListFilter{Status: set(StatusInvited)}}); !slices.Equal(got, []string{gift}) {
-		t.Errorf("of a status: %v", got)
-	}
-	if got := exported(ExportFilter{ListFilter: ListFilter{SeenFrom: set(f.clock.at().Add(-24 * time.Hour))}}); len(got) != 3 ||
-		slices.Contains(got, gift) {
-		t.Errorf("seen: %v", got)
-	}
-}
-
 // TestReverseByPerson checks that a person reverses rows of every location by the rules
 // of devices.
 func TestReverseByPerson(t *testing.T) {

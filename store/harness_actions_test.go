@@ -11,6 +11,12 @@ func stamps(name string) ProgramFields {
 	return ProgramFields{Name: set(name), Type: set("standard"), TotalStamps: setInt(10), IconKey: set("star")}
 }
 
+// onlyAt returns the fields of a program of some locations.
+func onlyAt(fields ProgramFields, locations ...string) ProgramFields {
+	fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set(locations)
+	return fields
+}
+
 // draft creates an unpublished program.
 func (f *fixture) draft(fields ProgramFields) (id string) {
 	return must(f, func(tx *Tx) (ProgramDetail, error) { return tx.CreateProgram(f.a, fields) }).ID

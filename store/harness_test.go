@@ -170,6 +170,15 @@ func (f *fixture) in(a Access) *fixture {
 	return &g
 }
 
+// restrictedTo returns what a key that is restricted to locations has access to.
+func (f *fixture) restrictedTo(locations ...string) Access {
+	a := Access{Shop: f.a.Shop, Restricted: true}
+	for _, id := range locations {
+		a.Locations = append(a.Locations, f.key(KindLocation, id))
+	}
+	return a
+}
+
 var operator = Actor{Type: "user", Name: "ada"}
 
 func (f *fixture) do(fn func(*Tx) error) error {

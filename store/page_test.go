@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 )
 
 // allPages reads a list to its end. It calls between, if not nil, after each page.
@@ -186,66 +185,5 @@ func TestPageLimits(t *testing.T) {
 	if p = f.cards(f.a, CardFilter{})(PageQuery{Limit: setInt(5), Cursor: set(p.NextCursor.V)}); len(p.Data) != 5 ||
 		p.NextCursor.Valid {
 		t.Errorf("the last 5 of 25 are %d items, next %v", len(p.Data), p.NextCursor)
-	}
-}
-
-// TestTransactionsByTime checks that from is inclusive and to exclusive, both on created_at.
-func TestTransactionsByTime(t *testing.T) {
-	f := start(t)
-	mine, theirs := f.withLedger(), f.in(f.shop(ShopFields{})).withLedger()
-	type entry struct {
-		id   string
-		at   Time
-		kind string
-	}
-	var rows []entry // newest first
-	var marks []Time
-	for i := range 8 {
-		f.clock.move(time.Duration(1+i%3) * time.Second)
-		marks = append(marks, f.clock.at())
-		for j := range 1 + i%3 {
-			kind := []string{"stamp", "topup"}[j%2]
-			f.row(theirs, kind)
-			if i%4 != 3 { // at some instants only the other shop has rows
-				rows = append([]entry{{f.row(mine, kind), f.clock.at(), kind}}, rows...)
-			}
-		}
-	}
-	bounds := []Opt[Time]{{}}
-	for _, m := range append(marks, marks[0]-100000, marks[len(marks)-1]+100000) {
-		bounds = append(bounds, set(m-1), set(m), set(m+1))
-	}
-	for _, from := range bounds {
-		for _, to := range bounds {
-			filter := TransactionFilter{From: from, To: to}
-			if from.Set && to.Set && from.V > to.V {
-				refused(t, f.View(0, func(v *View) error { return errorOf(v.Transactions(f.a, filter)) }), ValidationFailed)
-				continue
-			}
-			for _, by := range []string{"shop", "card", "type"} {
-				filter := filter
-				var want []string
-				switch by {
-				case "card":
-					filter.CardID = set(mine.card)
-				case "type":
-					filter.Type = set("topup")
-				}
-				for _, r := range rows {
-					if (!from.Set || r.at >= from.V) && (!to.Set || r.at < to.V) && (by != "type" || r.kind == "topup") {
-						want = append(want, r.id)
-					}
-				}
-				got := allPages(t, inPagesOf(5, f.transactions(f.a, filter)), nil)
-				if !slices.Equal(got, want) {
-					t.Fatalf("by %s from %v to %v: got %d rows, want %d", by, from, to, len(got), len(want))
-				}
-			}
-		}
-	}
-	none := f.shop(ShopFields{})
-	if p := f.transactions(none, TransactionFilter{From: set(marks[0]), To: set(marks[3])})(PageQuery{}); len(p.Data) > 0 ||
-		p.NextCursor.Valid {
-		t.Errorf("a shop without a ledger lists %v", p.Data)
 	}
 }

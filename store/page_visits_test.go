@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -10,326 +9,186 @@ import (
 
 // These tests check that filters without an index visit a bounded number of rows per page.
 
-// expectVisits reads a filtered list to its end and returns the number of pages. Each page must
-// be full or have visited, according to its cursor, exactly visits rows of walked, which are the
-// list's rows, newest first. All pages together must give want.
-func expectVisits(
-	t *testing.T,
-	f *fixture,
-	list byte,
-	walked []int64,
-	visits, limit int,
-	page func(PageQuery) Page[string],
-	want []string,
-) (pages int) {
-	t.Helper()
-	from := 0
-	got := allPages(t, inPagesOf(int64(limit), page), func(p Page[string]) {
+// expectVisits reads a list to its end. Each page must be full or have visited, according to its cursor, exactly as many rows of
+// walked as it may, which are those of the index that the list uses, newest first. All pages together must give want. A list without
+// a match has as few pages as that allows. A list without a filter beside the index is full, so its limit must not be above the visits.
+func (f *fixture) expectVisits(list byte, walked []int64, limit int, page func(PageQuery) Page[string], want []string) {
+	f.t.Helper()
+	visits, from, pages := f.opts.PageVisits, 0, 0
+	got := allPages(f.t, inPagesOf(int64(limit), page), func(p Page[string]) {
 		pages++
 		if !p.NextCursor.Valid {
 			return
 		}
 		_, key, err := f.openCursor(list, f.a.Shop, p.NextCursor.V)
 		if err != nil {
-			t.Fatalf("page %d has an invalid cursor", pages)
+			f.t.Fatalf("page %d has an invalid cursor", pages)
 		}
 		to := slices.Index(walked, key) + 1
 		switch moved := to - from; {
 		case to == 0:
-			t.Fatalf("page %d ends at key %d, which is not in the list", pages, key)
+			f.t.Fatalf("page %d ends at key %d, which is not in the list", pages, key)
 		case len(p.Data) == limit && moved <= visits:
 		case moved != visits:
-			t.Fatalf("page %d has %d items and visited %d rows, want %d", pages, len(p.Data), moved, visits)
+			f.t.Fatalf("page %d has %d items and visited %d rows, want %d", pages, len(p.Data), moved, visits)
 		}
 		from = to
 	})
 	if left := len(walked) - from; left > visits {
-		t.Errorf("the last page left %d rows unread", left)
+		f.t.Errorf("the last page left %d rows unread", left)
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("got %d items %v\nwant %d items %v", len(got), got, len(want), want)
+		f.t.Errorf("got %d items %v\nwant %d items %v", len(got), got, len(want), want)
 	}
-	return pages
+	if len(want) == 0 && pages != len(walked)/visits+1 {
+		f.t.Errorf("%d rows without a match took %d pages of %d visits", len(walked), pages, visits)
+	}
 }
 
-func reversed(keys []int64) []int64 {
-	keys = slices.Clone(keys)
-	slices.Reverse(keys)
-	return keys
-}
-
-// mixedCard is a card that mixedCards issued.
-type mixedCard struct {
-	key             int64
-	id              string
-	locked, visible bool // visible: of a program that is valid everywhere
-	ref             string
-}
-
-// mixedCards issues 105 cards of two programs with the same e-mail, each with its own reference, and
-// returns them, newest first. As many cards of another shop are between them.
-func (f *fixture) mixedCards(rng *rand.Rand, open, closed string) (rows []mixedCard) {
-	other := f.in(f.shop(ShopFields{})).withLedger()
+// TestCardsFollowModel compares the pages of random filters of cards with cards in memory, while another shop has cards between
+// them. A page reads the cards of one index: of the reference, the email, the program or the shop, the first of these that is given.
+func TestCardsFollowModel(t *testing.T) {
+	rng := chance(t)
+	f := start(t, Options{PageVisits: 10})
+	here, theirs := f.location(), f.in(f.shop(ShopFields{})).withLedger()
+	open, closed := f.program(stamps("Everywhere")), f.program(onlyAt(stamps("Elsewhere only"), f.location()))
+	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
+	type row struct {
+		key                      int64
+		id, ref, program, status string
+	}
+	var rows []row // newest first
 	for i := range 105 {
-		r := mixedCard{locked: rng.IntN(5) == 0, visible: rng.IntN(3) > 0, ref: fmt.Sprint("ref", i)}
-		program := closed
-		if r.visible {
-			program = open
-		}
-		r.id = f.cardWith(program, CardFields{HolderEmail: set("Ada@Example.com"), ExternalRef: set(r.ref)})
+		r := row{ref: fmt.Sprint("ref", i), program: pick(open, closed), status: pick(StatusInvited, StatusLocked)}
+		r.id = f.cardWith(r.program, CardFields{HolderEmail: set("Ada@Example.com"), ExternalRef: set(r.ref)})
 		r.key = f.key(KindCard, r.id)
-		f.in(other.a).cardTo(other.program, "ada@example.com")
-		if r.locked {
-			f.lock(r.id, true)
-		}
-		rows = append(rows, r)
+		f.in(theirs.a).cardTo(theirs.program, "ada@example.com")
+		f.lock(r.id, r.status == StatusLocked)
+		rows = append([]row{r}, rows...)
 	}
-	slices.Reverse(rows)
-	return rows
-}
-
-// TestCardFiltersVisitBoundedRows checks each filter of cards, and that the more selective of two
-// indexes is used.
-func TestCardFiltersVisitBoundedRows(t *testing.T) {
-	const visits = 10
-	f := start(t, Options{PageVisits: visits})
-	here, elsewhere := f.location(), f.location()
-	open := f.program(stamps("Everywhere"))
-	narrow := stamps("Elsewhere only")
-	narrow.LocationScope, narrow.ScopedLocationIDs = set("selected_locations"), set([]string{elsewhere})
-	closed := f.program(narrow)
-	rows := f.mixedCards(chance(t), open, closed)
-	restricted := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, here)}}
-	none := func(mixedCard) bool { return false }
-
-	for _, c := range []struct {
-		name   string
-		a      Access
-		filter CardFilter
-		walk   func(mixedCard) bool // cards in the index
-		match  func(mixedCard) bool
-	}{
-		{"a status that no card has", f.a, CardFilter{Status: set(StatusArchived)}, nil, none},
-		{"a status", f.a, CardFilter{Status: set(StatusLocked)}, nil, func(r mixedCard) bool { return r.locked }},
-		{"status and program", f.a, CardFilter{Status: set(StatusInvited), ProgramID: set(closed)},
-			func(r mixedCard) bool { return !r.visible }, func(r mixedCard) bool { return !r.visible && !r.locked }},
-		{
-			"e-mail and status", f.a, CardFilter{HolderEmail: set("aDA@example.COM"), Status: set(StatusLocked)}, nil,
-			func(r mixedCard) bool { return r.locked },
-		},
-		{
-			"e-mail and program", f.a, CardFilter{HolderEmail: set("ada@example.com"), ProgramID: set(open)}, nil,
-			func(r mixedCard) bool { return r.visible },
-		},
-		{"e-mail and an unknown program", f.a, CardFilter{HolderEmail: set("ada@example.com"), ProgramID: set("prg_")}, nil, none},
-		{"restricted", restricted, CardFilter{}, nil, func(r mixedCard) bool { return r.visible }},
-		{"status that no card has, e-mail and program", f.a,
-			CardFilter{Status: set(StatusArchived), HolderEmail: set("ada@example.com"), ProgramID: set(open)}, nil, none},
-		{
-			"restricted and e-mail", restricted, CardFilter{HolderEmail: set("ada@example.com")}, nil,
-			func(r mixedCard) bool { return r.visible },
-		},
-		{"restricted and locked", restricted, CardFilter{Status: set(StatusLocked)}, nil, func(r mixedCard) bool {
-			return r.visible &&
-				r.locked
-		}},
-		{"restricted to nothing", Access{Shop: f.a.Shop, Restricted: true}, CardFilter{ProgramID: set(closed)},
-			func(r mixedCard) bool { return !r.visible }, none},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var walked []int64
-			var want []string
-			for _, r := range rows {
-				if c.walk == nil || c.walk(r) {
-					walked = append(walked, r.key)
-				}
-				if c.match(r) {
-					want = append(want, r.id)
-				}
-			}
-			for _, limit := range []int{1, 3, 50} {
-				pages := expectVisits(t, f, listCards, walked, visits, limit, f.cards(c.a, c.filter), want)
-				if len(want) == 0 && pages != len(walked)/visits+1 {
-					t.Errorf("%d rows without a match took %d pages", len(walked), pages)
-				}
-			}
-		})
-	}
-
-	// Of two filters with an index, the more selective one is used.
-	r := rows[70]
-	for _, filter := range []CardFilter{
-		{ExternalRef: set(r.ref), HolderEmail: set("ADA@example.com")},
-		{ExternalRef: set(r.ref), ProgramID: set(map[bool]string{true: open, false: closed}[r.visible])},
-	} {
-		if pages := expectVisits(t, f, listCards, []int64{r.key}, visits, 5, f.cards(f.a, filter), []string{r.id}); pages != 1 {
-			t.Errorf("%+v took %d pages to find one card by its reference", filter, pages)
+	for range 200 {
+		a := []Access{f.a, f.restrictedTo(here), f.restrictedTo()}[rng.IntN(3)]
+		filter := CardFilter{
+			ExternalRef: optional(pick("", "", rows[rng.IntN(105)].ref)),
+			HolderEmail: optional(pick("", "", "aDA@example.COM", "eve@example.com")),
+			ProgramID:   optional(pick("", "", open, closed, "prg_")),
+			Status:      optional(pick("", "", StatusInvited, StatusLocked, StatusArchived)),
 		}
+		var walked []int64
+		var want []string
+		for _, r := range rows {
+			ref, email, program := r.ref == filter.ExternalRef.Or(r.ref), filter.HolderEmail.V != "eve@example.com",
+				r.program == filter.ProgramID.Or(r.program)
+			indexed := program
+			if filter.HolderEmail.Set {
+				indexed = email
+			}
+			if filter.ExternalRef.Set {
+				indexed = ref
+			}
+			if indexed {
+				walked = append(walked, r.key)
+			}
+			if ref && email && program && r.status == filter.Status.Or(r.status) && (!a.Restricted || r.program == open) {
+				want = append(want, r.id)
+			}
+		}
+		f.expectVisits(listCards, walked, 1+rng.IntN(10), f.cards(a, filter), want)
 	}
 }
 
-// TestTransactionFiltersVisitBoundedRows checks the filters of transactions.
-func TestTransactionFiltersVisitBoundedRows(t *testing.T) {
-	const visits = 10
-	f := start(t, Options{PageVisits: visits})
-	l := f.withLedger()
-	second := f.location()
-	card := f.card(l.program)
-	var all, ofSecond []int64
-	var use, both []string
-	for i := range 203 {
-		where, kind, who := l.location, "stamp", l.card
-		if i%7 == 0 {
-			kind = "access"
+// TestTransactionsFollowModel compares the pages of random filters of the ledger with rows in memory, while another shop has rows
+// between them. A page reads the rows of one index: of the card, the location, the program or the shop, the first of these that is
+// given.
+func TestTransactionsFollowModel(t *testing.T) {
+	rng := chance(t)
+	f := start(t, Options{PageVisits: 7})
+	here, there := f.withLedger(), f.withLedger()
+	theirs, empty := f.in(f.shop(ShopFields{})).withLedger(), f.shop(ShopFields{})
+	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
+	type row struct {
+		key                           int64
+		card, location, program, kind string
+		at                            Time
+	}
+	var rows []row // newest first
+	for range 100 {
+		r := row{card: pick(here.card, there.card), location: pick(here.location, there.location),
+			program: pick(here.program, there.program), kind: pick("stamp", "topup"), at: f.clock.at()}
+		r.key = f.ledger(f.a, r.card, r.program, r.location, r.kind, 1)[0]
+		f.row(theirs, r.kind)
+		rows = append([]row{r}, rows...)
+		f.clock.move(time.Duration(rng.IntN(3)) * time.Second)
+	}
+	bound := func() Opt[Time] {
+		return Opt[Time]{V: rows[33*rng.IntN(4)].at + Time(rng.IntN(3)-1), Set: rng.IntN(3) == 0}
+	}
+	for range 500 {
+		a := []Access{f.a, f.a, f.restrictedTo(here.location), f.restrictedTo(), empty}[rng.IntN(5)]
+		filter := TransactionFilter{
+			CardID:     optional(pick("", "", here.card, there.card, theirs.card, "crd_")),
+			LocationID: optional(pick("", "", here.location, there.location, theirs.location)),
+			ProgramID:  optional(pick("", "", here.program, there.program, theirs.program, "prg_")),
+			Type:       optional(pick("", "stamp", "topup", "access")),
+			From:       bound(),
+			To:         bound(),
 		}
-		if i%3 == 0 {
-			where = second
+		if filter.From.Set && filter.To.Set && filter.From.V > filter.To.V {
+			refused(t, f.View(0, func(v *View) error { return errorOf(v.Transactions(a, filter)) }), ValidationFailed)
+			continue
 		}
-		if i%2 == 0 {
-			who = card
-		}
-		key := f.ledger(f.a, who, l.program, where, kind, 1)[0]
-		all = append(all, key)
-		id := f.ID(KindTransaction, key)
-		if kind == "access" {
-			use = append([]string{id}, use...)
-		}
-		if where == second {
-			ofSecond = append(ofSecond, key)
-			if kind == "access" && who == card {
-				both = append([]string{id}, both...)
+		var walked []int64
+		var want []string
+		allowed := func(location string) bool { return !a.Restricted || len(a.Locations) > 0 && location == here.location }
+		for _, r := range rows {
+			if a.Shop != f.a.Shop || filter.LocationID.Set && !allowed(filter.LocationID.V) ||
+				filter.From.Set && r.at < filter.From.V || filter.To.Set && r.at >= filter.To.V {
+				continue
+			}
+			card, location, program := r.card == filter.CardID.Or(r.card), r.location == filter.LocationID.Or(r.location),
+				r.program == filter.ProgramID.Or(r.program)
+			indexed := program
+			if filter.LocationID.Set {
+				indexed = location
+			}
+			if filter.CardID.Set {
+				indexed = card
+			}
+			if indexed {
+				walked = append(walked, r.key)
+			}
+			if card && location && program && r.kind == filter.Type.Or(r.kind) && allowed(r.location) {
+				want = append(want, f.ID(KindTransaction, r.key))
 			}
 		}
-	}
-	var ofCard []int64
-	for i, key := range all {
-		if i%2 == 0 {
-			ofCard = append(ofCard, key)
-		}
-	}
-	var idsOfSecond []string
-	for _, key := range reversed(ofSecond) {
-		idsOfSecond = append(idsOfSecond, f.ID(KindTransaction, key))
-	}
-	restricted := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, second)}}
-	for _, limit := range []int{2, 50} {
-		expectVisits(t, f, listTransactions, reversed(all), visits, limit, f.transactions(f.a, TransactionFilter{Type: set("access")}), use)
-		expectVisits(t, f, listTransactions, reversed(all), visits, limit, f.transactions(f.a, TransactionFilter{Type: set("topup")}), nil)
-		expectVisits(t, f, listTransactions, reversed(all), visits, limit, f.transactions(restricted, TransactionFilter{}), idsOfSecond)
-		expectVisits(t, f, listTransactions, reversed(ofCard), visits, limit,
-			f.transactions(f.a, TransactionFilter{Type: set("access"), CardID: set(card), LocationID: set(second)}), both)
-	}
-	if got := f.transactions(restricted, TransactionFilter{LocationID: set(l.location)})(PageQuery{}).Data; len(got) > 0 {
-		t.Errorf("a key restricted to another location lists %v", got)
+		f.expectVisits(listTransactions, walked, 1+rng.IntN(7), f.transactions(a, filter), want)
 	}
 }
 
 // TestProgramAndLocationFiltersVisitBoundedRows checks the filters of programs and locations.
 func TestProgramAndLocationFiltersVisitBoundedRows(t *testing.T) {
-	const visits = 10
-	f := start(t, Options{PageVisits: visits})
-	restricted := Access{Shop: f.a.Shop, Restricted: true}
+	f := start(t, Options{PageVisits: 10})
 	var programs, locations []int64
-	var prepaid, own []string
+	var gifts, own []string
 	for i := range 103 {
 		fields := stamps("More")
 		if i%9 == 0 {
-			fields = ProgramFields{Name: set("Gift"), Type: set("prepaid"), InitialBalanceCents: setInt(0)}
+			fields = prepaid("Gift", 0)
 		}
-		id := f.draft(fields)
-		programs = append(programs, f.key(KindProgram, id))
+		program, location := f.draft(fields), f.location()
+		programs = append([]int64{f.key(KindProgram, program)}, programs...)
+		locations = append([]int64{f.key(KindLocation, location)}, locations...)
 		if i%9 == 0 {
-			prepaid = append([]string{id}, prepaid...)
+			gifts = append([]string{program}, gifts...)
 		}
-	}
-	for i := range 103 {
-		id := f.location()
-		locations = append(locations, f.key(KindLocation, id))
 		if i%20 == 5 {
-			own = append([]string{id}, own...)
-			restricted.Locations = append(restricted.Locations, f.key(KindLocation, id))
+			own = append([]string{location}, own...)
 		}
 	}
 	for _, limit := range []int{2, 50} {
-		expectVisits(t, f, listPrograms, reversed(programs), visits, limit, f.programs(f.a, set("prepaid")), prepaid)
-		expectVisits(t, f, listPrograms, reversed(programs), visits, limit, f.programs(f.a, set("discount")), nil)
-		expectVisits(t, f, listLocations, reversed(locations), visits, limit, f.locations(restricted), own)
-	}
-}
-
-// TestTransactionsWithoutAMatch checks that without a match every page but the last is empty and
-// has visited its share, for any filter and share, and that from and to limit the rows that are visited.
-func TestTransactionsWithoutAMatch(t *testing.T) {
-	t.Parallel()
-	for _, visits := range []int{1, 7} {
-		f := start(t, Options{PageVisits: visits})
-		l, other := f.withLedger(), f.withLedger()
-		theirs := f.in(f.shop(ShopFields{})).withLedger()
-		first := f.clock.at()
-		var rows []int64 // a millisecond apart
-		for range 60 {
-			rows = append(rows, f.ledger(f.a, l.card, l.program, l.location, "stamp", 1)...)
-			f.clock.move(time.Millisecond)
-		}
-		f.ledger(theirs.a, theirs.card, theirs.program, theirs.location, "access", 5)
-		elsewhere := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, other.location)}}
-		card, program, location := set(l.card), set(l.program), set(l.location)
-		none, stamp := set("access"), set("stamp")
-		for _, c := range []struct {
-			a      Access
-			filter TransactionFilter
-		}{
-			{f.a, TransactionFilter{Type: none}},
-			{f.a, TransactionFilter{Type: none, CardID: card}},
-			{f.a, TransactionFilter{Type: none, ProgramID: program}},
-			{f.a, TransactionFilter{Type: none, LocationID: location}},
-			{f.a, TransactionFilter{Type: none, CardID: card, ProgramID: program, LocationID: location}},
-			{f.a, TransactionFilter{CardID: card, LocationID: set(other.location)}},
-			{f.a, TransactionFilter{CardID: card, ProgramID: set(other.program)}},
-			{f.a, TransactionFilter{CardID: card, ProgramID: set("prg_")}},
-			{f.a, TransactionFilter{CardID: card, ProgramID: program, LocationID: set(other.location)}},
-			{f.a, TransactionFilter{LocationID: location, ProgramID: set(other.program)}},
-			{elsewhere, TransactionFilter{}},
-			{elsewhere, TransactionFilter{CardID: card}},
-			{elsewhere, TransactionFilter{Type: stamp}},
-			{elsewhere, TransactionFilter{Type: stamp, ProgramID: program}},
-			{elsewhere, TransactionFilter{CardID: card, ProgramID: program}},
-			{Access{Shop: f.a.Shop, Restricted: true}, TransactionFilter{}},
-		} {
-			for _, bound := range []int{0, 15} {
-				walked := reversed(rows[bound : len(rows)-bound])
-				if bound > 0 {
-					c.filter.From, c.filter.To = set(first+Time(bound)), set(first+Time(len(rows)-bound))
-				}
-				pages := expectVisits(t, f, listTransactions, walked, visits, 50, f.transactions(c.a, c.filter), nil)
-				if pages != len(walked)/visits+1 {
-					t.Errorf("%+v: %d rows without a match took %d pages of %d visits", c.filter, len(walked), pages, visits)
-				}
-			}
-		}
-		// A filter that an index answers alone, or that cannot match, visits no rows.
-		for _, c := range []struct {
-			a      Access
-			filter TransactionFilter
-		}{
-			{f.a, TransactionFilter{CardID: set(other.card), Type: stamp}},
-			{f.a, TransactionFilter{CardID: set(other.card), ProgramID: program, LocationID: location}},
-			{f.a, TransactionFilter{CardID: set("crd_"), Type: none}},
-			{f.a, TransactionFilter{LocationID: set(other.location), ProgramID: program, Type: stamp}},
-			{f.a, TransactionFilter{ProgramID: set(other.program), Type: stamp}},
-			{f.a, TransactionFilter{ProgramID: set(theirs.program)}},
-			{f.a, TransactionFilter{From: set(f.clock.at()), Type: none}},
-			{f.a, TransactionFilter{To: set(first), Type: none}},
-			{f.a, TransactionFilter{From: set(first + 5), To: set(first + 5), Type: none}},
-			{elsewhere, TransactionFilter{LocationID: set(other.location)}},
-			{elsewhere, TransactionFilter{LocationID: location}},
-			{elsewhere, TransactionFilter{LocationID: location, CardID: card}},
-			{f.shop(ShopFields{}), TransactionFilter{Type: none}},
-		} {
-			if pages := expectVisits(t, f, listTransactions, nil, visits, 50, f.transactions(c.a, c.filter), nil); pages != 1 {
-				t.Errorf("%+v took %d pages", c.filter, pages)
-			}
-		}
+		f.expectVisits(listPrograms, programs, limit, f.programs(f.a, set("prepaid")), gifts)
+		f.expectVisits(listPrograms, programs, limit, f.programs(f.a, set("discount")), nil)
+		f.expectVisits(listLocations, locations, limit, f.locations(f.restrictedTo(own...)), own)
 	}
 }
 
