@@ -76,21 +76,6 @@ func TestReversedOverflowOfAChildWithAPrize(t *testing.T) {
 	k.expect(root, StatusActive, 8)
 }
 
-// TestReversalOfAPairIsAllOrNothing checks that neither row of an overflow is reversed if one of them
-// cannot be reversed.
-func TestReversalOfAPairIsAllOrNothing(t *testing.T) {
-	k := startTill(t)
-	program, prizes := k.ladder(true, 10)
-	root := k.card(program)
-	s := k.stamped(root, 13)
-	k.redeemed(root, prizes[0]) // completes and archives the first card
-	for _, row := range []string{s.Transaction.ID, s.OverflowTransaction.ID} {
-		k.refuses(CannotReverseCompletedCycle)(k.reverse(row))
-	}
-	k.expect(root, StatusArchived, 10)
-	k.expect(s.OverflowCard.ID, StatusActive, 3)
-}
-
 // TestFullCardStaysWithoutRepeat checks that a full card whose highest prize is redeemed is not archived
 // if its program does not repeat any longer.
 func TestFullCardStaysWithoutRepeat(t *testing.T) {

@@ -50,13 +50,15 @@ func TestSequenceOfEvents(t *testing.T) {
 // TestChainOfNewDelivery checks that a new delivery has the root of its card's chain, also for a card
 // that came from an overflow or was erased, and 0 if it is about no card.
 func TestChainOfNewDelivery(t *testing.T) {
-	c := startChain(t, CardFields{HolderName: set("Ada")}, ShopFields{})
-	hook := c.hook(c.program, hookFields{})
-	other := c.card(c.program)
-	c.erase(c.cards[0])
-	c.location()
+	f := start(t)
+	l := f.withLedger()
+	f.child(f.child(l.card))
+	hook := f.hook(l.program, hookFields{})
+	other := f.card(l.program)
+	f.erase(l.card)
+	f.location()
 	var got []string
-	c.view(func(v *View) error {
+	f.view(func(v *View) error {
 		d, err := v.DueDeliveries(hook, -1, nil, 10, 10)
 		for _, n := range d.New {
 			got = append(got, fmt.Sprint(n.Chain))
@@ -74,9 +76,9 @@ func TestChainOfNewDelivery(t *testing.T) {
 		}
 		return errors.Join(err, err2, err3)
 	})
-	root := fmt.Sprint(c.key(KindCard, c.cards[0]))
-	want := []string{fmt.Sprint(c.key(KindCard, other)), root, root, root, "0"}
+	root := fmt.Sprint(f.key(KindCard, l.card))
+	want := []string{fmt.Sprint(f.key(KindCard, other)), root, root, root, "0"}
 	if !slices.Equal(got, want) {
-		t.Errorf("the chains are %v, want %v; the events %v", got, want, c.lines("SELECT name FROM events ORDER BY id"))
+		t.Errorf("the chains are %v, want %v; the events %v", got, want, f.lines("SELECT name FROM events ORDER BY id"))
 	}
 }
