@@ -28,7 +28,7 @@ func TestAppleWallet(t *testing.T) {
 	}
 	accept := func(w AppleWallet) {
 		t.Helper()
-		f.must(func(tx *Tx) error { return errorOf(tx.SetAppleCertificate(shop, w)) })
+		f.writes(func(tx *Tx) { check(tx.SetAppleCertificate(shop, w)) })
 	}
 	status(AppleOff, 0, false)
 	request("first")
@@ -54,7 +54,7 @@ func TestAppleWallet(t *testing.T) {
 	refused(t, f.do(func(tx *Tx) error { return errorOf(tx.SetAppleCertificate(shop, other)) }), ValidationFailed)
 	f.clock.move(25 * time.Hour)
 	status(AppleEnding, 29, true)
-	f.clock.move(30 * 24 * time.Hour)
+	f.clock.move(days(30))
 	status(AppleEnded, 0, true)
 	w.Certificate, w.Key, w.NotAfter = []byte("2"), []byte("second"), f.Now().Add(365*24*time.Hour)
 	accept(w)
@@ -65,7 +65,7 @@ func TestAppleWallet(t *testing.T) {
 			t.Errorf("in use is %+v", got)
 		}
 	})
-	f.must(func(tx *Tx) error { return errorOf(tx.RemoveAppleWallet(shop, RemoveFields{})) })
+	f.writes(func(tx *Tx) { check(tx.RemoveAppleWallet(shop, RemoveFields{})) })
 	status(AppleOff, 0, false)
 	accept(other)
 }

@@ -87,10 +87,7 @@ func TestComparePeriodsOfALocation(t *testing.T) {
 	k := startWeeks(t)
 	other := k.fixture.till()
 	week := CompareQuery{From: set("2026-03-09"), To: set("2026-03-15")}
-	for _, a := range []Access{
-		{Shop: k.a.Shop, Restricted: true, Locations: []int64{other.device.Location}},
-		{Shop: k.a.Shop, Restricted: true, Locations: []int64{k.device.Location}},
-	} {
+	for _, a := range []Access{k.restrictedTo(other.location), k.restrictedTo(k.location)} {
 		got, err := k.compare(a, week)
 		if err != nil || got.Period.NewCards.Valid || (got.Period.Stamps == 6) != (a.Locations[0] == k.device.Location) {
 			t.Errorf("restricted to %v: %+v %v", a.Locations, got.Period, err)
@@ -100,7 +97,7 @@ func TestComparePeriodsOfALocation(t *testing.T) {
 	if got, err := k.compare(k.a, week); err != nil || got.Period.Stamps != 6 || got.Period.NewCards.Valid {
 		t.Errorf("at a location: %+v %v", got.Period, err)
 	}
-	refused(t, errorOf(k.compare(Access{Shop: k.a.Shop, Restricted: true, Locations: []int64{other.device.Location}}, week)), Unauthorized)
+	refused(t, errorOf(k.compare(k.restrictedTo(other.location), week)), Unauthorized)
 	for _, q := range []CompareQuery{
 		{From: set("2026-03-02"), To: set("2026-03-01")}, {From: set("2025-03-01"), To: set("2026-03-02")},
 		{From: set("2026-03-01"), To: set("2026-03-01"), CompareFrom: set("2026-02-03"), CompareTo: set("2026-02-02")},
@@ -145,7 +142,7 @@ func TestDraftWebhook(t *testing.T) {
 	if k.lines("SELECT secret FROM webhooks")[0] == secret {
 		t.Fatal("it has the old secret")
 	}
-	must(k.fixture, func(tx *Tx) (PausedWebhook, error) { return tx.PauseWebhook(k.a, hook.ID) })
+	k.writes(func(tx *Tx) { check(tx.PauseWebhook(k.a, hook.ID)) })
 	refused(t, test(), Unprocessable)
 	succeed(activate("api_key", false), test()) // it is no longer a draft
 }
@@ -154,11 +151,7 @@ func TestDraftWebhook(t *testing.T) {
 // more than a month old, and that it ignores those of a shop that was deleted meanwhile.
 func TestNoteCalls(t *testing.T) {
 	f := start(t)
-	key := must(f, func(tx *Tx) (Key, error) {
-		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{Class: set("mcp")})
-		return k, err
-	})
-	n := f.key(KindKey, key.ID)
+	n := f.key(KindKey, f.apiKey(KeyFields{Class: set("mcp")}))
 	today := UTCDay(f.clock.at())
 	note := func(day, calls int64) {
 		f.must(func(tx *Tx) error { return tx.NoteCalls(map[KeyDay]int64{{n, day}: calls}) })
@@ -178,7 +171,7 @@ func TestNoteCalls(t *testing.T) {
 		return err
 	})
 	other := f.in(f.shop(ShopFields{Name: set("Other")}))
-	f.must(func(tx *Tx) error { return errorOf(tx.DeleteShop(f.a.Shop, "My shop")) })
+	f.writes(func(tx *Tx) { check(tx.DeleteShop(f.a.Shop, "My shop")) })
 	note(today+1, 1)
 	f.selects(0, "SELECT count(*) FROM key_calls WHERE day=?", today+1)
 	succeed(f.EraseShop(t.Context(), f.a.Shop, 100, func(time.Duration) {}))

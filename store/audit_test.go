@@ -15,13 +15,10 @@ func TestActivity(t *testing.T) {
 	k := f.till()
 	program := f.program(stamps("Coffee"))
 	other := f.shop(ShopFields{})
-	key := must(f, func(tx *Tx) (Key, error) {
-		key, _, err := tx.CreateKey(f.a.Shop, KeyFields{})
-		return key, err
-	})
+	key := f.apiKey(KeyFields{})
 	cards := []string{}
 	for i := range 20 {
-		by := []Actor{operator, {Type: "api_key", Key: f.key(KindKey, key.ID)}, {Type: "user", Key: 7}}[i%3]
+		by := []Actor{operator, {Type: "api_key", Key: f.key(KindKey, key)}, {Type: "user", Key: 7}}[i%3]
 		succeed(f.Write(t.Context(), Write{Actor: by, Do: func(tx *Tx) error {
 			c, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI)
 			cards = append(cards, c.ID)
@@ -44,7 +41,7 @@ func TestActivity(t *testing.T) {
 	}{
 		"none":      {AuditFilter{}, func(AuditRow) bool { return true }},
 		"type":      {AuditFilter{ActorType: set("api_key")}, func(r AuditRow) bool { return r.Actor.Type == "api_key" }},
-		"key":       {AuditFilter{ActorID: set(key.ID)}, func(r AuditRow) bool { return r.Actor.ID.V == key.ID }},
+		"key":       {AuditFilter{ActorID: set(key)}, func(r AuditRow) bool { return r.Actor.ID.V == key }},
 		"person":    {AuditFilter{ActorID: set(f.ID(KindUser, 7))}, func(r AuditRow) bool { return r.Actor.ID.V == f.ID(KindUser, 7) }},
 		"no actor":  {AuditFilter{ActorID: set("usr_x")}, none},
 		"beginning": {AuditFilter{Action: set("card.")}, func(r AuditRow) bool { return r.Action == "card.issue" }},

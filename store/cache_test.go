@@ -58,7 +58,7 @@ func (k till) cacheChanges(program string, prize *string) []cacheChange {
 		return func(tx *Tx) error { return errorOf(tx.ProgramAction(k.a, program, a)) }
 	}
 	scope := func(ids ...string) func(*Tx) error {
-		return update(ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set(ids)})
+		return update(onlyAt(ProgramFields{}, ids...))
 	}
 	minimum := func(cents Opt[int64]) func(*Tx) error {
 		return func(tx *Tx) error {
@@ -204,8 +204,7 @@ func TestAnswersEqualTheFile(t *testing.T) {
 	k := startTill(t)
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), setInt(10)
-	fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set([]string{k.location})
-	program, prizes := k.ladderOf(fields, 2, 5, 10)
+	program, prizes := k.ladderOf(onlyAt(fields, k.location), 2, 5, 10)
 	issued := k.issue(
 		program,
 		CardFields{

@@ -102,7 +102,7 @@ func TestHeldCode(t *testing.T) {
 	}
 	there := k.in(k.shop(ShopFields{})).till()
 	there.refuses(NotFound)(there.stamp(held, 1))
-	k.clock.move(heldDays * 24 * time.Hour)
+	k.clock.move(days(heldDays))
 	k.stamped(held, 1)
 	if named, err := k.named(held); err != nil || len(named) != 1 || named[0] != root {
 		t.Errorf("the held code names %v, %v", named, err)
@@ -111,7 +111,7 @@ func TestHeldCode(t *testing.T) {
 	k.refuses(NotFound)(k.stamp(held, 1))
 
 	held = hold(code)
-	must(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, held, StampFields{Once: once(1)}) })
+	k.writes(func(tx *Tx) { check(tx.Stamp(k.device, held, StampFields{Once: once(1)})) })
 	k.reissue(card, ReissueFields{})
 	k.refuses(NotFound)(k.stamp(held, 1))
 	_, _, err := k.again(Repeat{Once: once(1), Types: []string{TransactionStamp}, Code: held}, func(tx *Tx) (Stamped, error) {

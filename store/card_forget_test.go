@@ -23,9 +23,9 @@ func TestForgetCards(t *testing.T) {
 	f.sql("UPDATE cards SET last_seen_day=0")
 	begin := f.clock.at()
 	seen := f.card(l.program)
-	f.clock.move(220 * 24 * time.Hour)
+	f.clock.move(days(220))
 	f.sql("UPDATE cards SET last_seen_day=? WHERE id=?", Day(f.clock.at().Std()), f.key(KindCard, seen))
-	f.clock.move(280 * 24 * time.Hour)
+	f.clock.move(days(280))
 	lists := func(due, kept int64) Forgetting {
 		t.Helper()
 		g := view(f, func(v *View) (Forgetting, error) { return v.Forgetting(f.a.Shop) })
@@ -66,21 +66,21 @@ func TestForgetCards(t *testing.T) {
 	if a := f.today(t).Attention; a[len(a)-1].Kind != AttentionForgetting || a[len(a)-1].Cards.N != due {
 		t.Errorf("today says %+v", a)
 	}
-	f.clock.move(27 * 24 * time.Hour)
+	f.clock.move(days(27))
 	if n := forget(); n != 0 {
 		t.Errorf("%d cards were erased in the first month", n)
 	}
 	f.updateShop(ShopFields{ForgetAfterMonths: setInt(120)})
-	f.clock.move(10 * 24 * time.Hour)
+	f.clock.move(days(10))
 	if n := forget(); n != 0 {
 		t.Errorf("%d cards were erased after 120 months were set", n)
 	}
 	f.updateShop(ShopFields{ForgetAfterMonths: setInt(12)})
-	f.clock.move(10 * 24 * time.Hour)
+	f.clock.move(days(10))
 	if n := forget(); n != 0 {
 		t.Errorf("%d cards were erased in the first month after fewer months were set", n)
 	}
-	f.clock.move(25 * 24 * time.Hour)
+	f.clock.move(days(25))
 	lists(due+1, 1) // with the card that was seen 352 days ago
 	if n := forget(); int64(n) != due {
 		t.Errorf("%d cards were erased, want %d", n, due)
@@ -100,7 +100,7 @@ func TestForgetCards(t *testing.T) {
 	f.selects(1, "SELECT count(*)>0 FROM events WHERE name='card.deleted'")
 	lists(1, 1)
 	f.sql("UPDATE shops SET closed='moving'")
-	f.clock.move(60 * 24 * time.Hour)
+	f.clock.move(days(60))
 	if n := forget(); n != 0 {
 		t.Errorf("%d cards were erased of a shop that moves", n)
 	}

@@ -11,11 +11,6 @@ func (k till) merge(keep, gone string) (Merged, error) {
 	return attempt(k.fixture, func(tx *Tx) (Merged, error) { return tx.MergeCards(k.a.Shop, keep, gone, MergeFields{Yes: set(true)}) })
 }
 
-// contact sets the contact of a card.
-func (k till) contact(card string, f HolderContactPatch) {
-	must(k.fixture, func(tx *Tx) (HolderContact, error) { return tx.UpdateHolderContact(k.a, card, f) })
-}
-
 // holderContact returns the contact of a card.
 func (k till) holderContact(card string) HolderContact {
 	return view(k.fixture, func(v *View) (HolderContact, error) { return v.HolderContact(k.a, card) })

@@ -118,7 +118,7 @@ func TestCardOverview(t *testing.T) {
 	if o := overview(); o.MailDueAt.Valid || len(o.MailedAt) != 1 {
 		t.Errorf("after the mail: %v %v", o.MailDueAt, o.MailedAt)
 	}
-	f.clock.move(60 * 24 * time.Hour)
+	f.clock.move(days(60))
 	if o := overview(); o.InstallLinkExpiresAt.Valid {
 		t.Errorf("a link that has ended: %v", o.InstallLinkExpiresAt)
 	}
@@ -190,15 +190,13 @@ func TestExportPerson(t *testing.T) {
 	shared := f.cardTo(coffee, "bob@example.com")
 	erased := f.cardTo(coffee, "ada@example.com")
 	contact := func(card string) {
-		must(f, func(tx *Tx) (HolderContact, error) {
-			return tx.UpdateHolderContact(f.a, card, HolderContactPatch{
-				ContactPatch: ContactPatch{
-					PhoneField: PhoneField{set("06 1234 5678")},
-					Birthday:   set("02-29"),
-					Codes:      set([]string{"OLD-" + card[4:8]}),
-				},
-				Note: set("Likes tea"),
-			})
+		f.contact(card, HolderContactPatch{
+			ContactPatch: ContactPatch{
+				PhoneField: PhoneField{set("06 1234 5678")},
+				Birthday:   set("02-29"),
+				Codes:      set([]string{"OLD-" + card[4:8]}),
+			},
+			Note: set("Likes tea"),
 		})
 	}
 	contact(mine[1])

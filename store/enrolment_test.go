@@ -129,8 +129,8 @@ func TestJoin(t *testing.T) {
 	})
 	// The same form key makes a card at the form of another program.
 	second := e.fixture.program(stamps("Cake"))
-	must(e.fixture, func(tx *Tx) (Enrolment, error) {
-		return tx.UpdateEnrolment(e.a.Shop, second, EnrolmentFields{Enabled: set(true), Slug: set("cake"), MaxCards: setInt(5)})
+	e.writes(func(tx *Tx) {
+		check(tx.UpdateEnrolment(e.a.Shop, second, EnrolmentFields{Enabled: set(true), Slug: set("cake"), MaxCards: setInt(5)}))
 	})
 	e.must(func(tx *Tx) error {
 		c, err := tx.Join("cake", JoinFields{Form: set("0123456789abcdef")}, netip.Addr{})

@@ -79,16 +79,13 @@ func startExportedShop(t *testing.T) (x exportedShop) {
 		}
 		x.cards, x.want = append(x.cards, card), append(x.want, row)
 	}
-	contact := func(card string, f HolderContactPatch) {
-		must(k.fixture, func(tx *Tx) (HolderContact, error) { return tx.UpdateHolderContact(k.a, card, f) })
-	}
 	// Stamps on two cards, with prizes of both.
 	chain := k.cardWith(coffee, CardFields{HolderName: set("'=Ada"), HolderEmail: set("+ada@example.com"), ExternalRef: set("-1")})
 	k.stamped(chain, 2)
 	k.redeemed(chain, prizes[0])
 	k.stamped(chain, 3)
 	k.redeemed(chain, prizes[0])
-	contact(chain, HolderContactPatch{
+	k.contact(chain, HolderContactPatch{
 		ContactPatch: ContactPatch{
 			PhoneField: PhoneField{set("+390612345678")},
 			Birthday:   set("02-29"),

@@ -10,8 +10,8 @@ func TestGoogleCalls(t *testing.T) {
 	f := start(t)
 	other := f.second()
 	const issuer = "3388000000012345678"
-	must(f, func(tx *Tx) (GoogleStatus, error) {
-		return tx.SetGoogleWallet(f.a.Shop, GoogleWallet{Issuer: issuer, Account: []byte("{}")})
+	f.writes(func(tx *Tx) {
+		check(tx.SetGoogleWallet(f.a.Shop, GoogleWallet{Issuer: issuer, Account: []byte("{}")}))
 	})
 	now := time.UnixMilli(1_800_000_000_000)
 	last := time.Time{}

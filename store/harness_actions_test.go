@@ -29,6 +29,11 @@ func (f *fixture) program(fields ProgramFields) string {
 	return id
 }
 
+// apiKey creates a key.
+func (f *fixture) apiKey(fields KeyFields) (id string) {
+	return must(f, func(tx *Tx) (Key, error) { return first(tx.CreateKey(f.a.Shop, fields)), nil }).ID
+}
+
 func (f *fixture) action(program, action string) ProgramDetail {
 	return must(f, func(tx *Tx) (ProgramDetail, error) { return tx.ProgramAction(f.a, program, action) })
 }
@@ -79,6 +84,11 @@ func (f *fixture) issuing(program string, fields CardFields) func(*Tx) error {
 
 func (f *fixture) update(card string, patch CardPatch) CardDetail {
 	return must(f, func(tx *Tx) (CardDetail, error) { return tx.UpdateCard(f.a, card, patch) })
+}
+
+// contact sets the contact of a card.
+func (f *fixture) contact(card string, patch HolderContactPatch) {
+	f.writes(func(tx *Tx) { check(tx.UpdateHolderContact(f.a, card, patch)) })
 }
 
 func (f *fixture) reissue(card string, fields ReissueFields) IssuedCard {

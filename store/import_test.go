@@ -35,8 +35,8 @@ func TestImportWaits(t *testing.T) {
 	var raw ImportParts
 	raw.Add(RawRow{Line: 2, Cells: []string{"ada@example.org"}})
 	raw.Add(RawRow{Line: 3, Cells: []string{"bea@example.org"}})
-	f.must(func(tx *Tx) error { return errorOf(tx.UploadImport(f.a.Shop, ImportFile{}, &raw)) })
-	f.must(func(tx *Tx) error { return errorOf(tx.UndoImport(f.a.Shop, run.ID)) })
+	f.writes(func(tx *Tx) { check(tx.UploadImport(f.a.Shop, ImportFile{}, &raw)) })
+	f.writes(func(tx *Tx) { check(tx.UndoImport(f.a.Shop, run.ID)) })
 	for next() {
 	}
 	if left := f.number("SELECT sum(rows) FROM import_parts"); cards() != 0 || left != 2 {
@@ -74,7 +74,7 @@ func TestInvitations(t *testing.T) {
 	var sent []time.Time
 	for minute := range 400 {
 		if minute < 60 || minute > 150 {
-			m.must(func(tx *Tx) error { return errorOf(tx.InviteImported(10)) })
+			m.writes(func(tx *Tx) { check(tx.InviteImported(10)) })
 		}
 		for range m.send() {
 			sent = append(sent, m.clock.now())
@@ -108,10 +108,10 @@ func TestPruneImports(t *testing.T) {
 		}
 	}
 	end()
-	f.clock.move(20 * 24 * time.Hour)
-	f.must(func(tx *Tx) error { return errorOf(tx.UndoImport(f.a.Shop, runs[0])) })
+	f.clock.move(days(20))
+	f.writes(func(tx *Tx) { check(tx.UndoImport(f.a.Shop, runs[0])) })
 	end()
-	f.clock.move(10 * 24 * time.Hour)
+	f.clock.move(days(10))
 	for must(f, (*Tx).PruneImports) {
 	}
 	for n, want := range []int{1000, 0} {

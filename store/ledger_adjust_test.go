@@ -148,9 +148,7 @@ func TestAdjustmentRefusals(t *testing.T) {
 	archived, foreign := k.card(program), k.in(k.shop(ShopFields{})).location()
 	k.archive(archived)
 	check(k.adjust(card, 8))
-	other := k.fixture.till()
-	scoped := stamps("Scoped")
-	scoped.LocationScope, scoped.ScopedLocationIDs = set("selected_locations"), set([]string{other.location})
+	scoped := k.program(onlyAt(stamps("Scoped"), k.fixture.location()))
 	refusedBy := func(code Code, card string, f AdjustFields) {
 		t.Helper()
 		before := k.rows()
@@ -172,7 +170,7 @@ func TestAdjustmentRefusals(t *testing.T) {
 	refusedBy(Unprocessable, card, cents(1))
 	refusedBy(Unprocessable, gift, n(1))
 	refusedBy(Unprocessable, pass, n(1))
-	refusedBy(Unprocessable, k.card(k.program(scoped)), n(1))
+	refusedBy(Unprocessable, k.card(scoped), n(1))
 	refusedBy(Unprocessable, card, n(-9))
 	refusedBy(Unprocessable, card, n(3)) // one would be lost
 	refusedBy(Unprocessable, k.card(repeating), n(21))

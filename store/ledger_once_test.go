@@ -72,7 +72,7 @@ func TestRepeatedWrites(t *testing.T) {
 			first.OverflowTransaction != nil && first.OverflowTransaction.ClientReference.Valid {
 			t.Errorf("%s: the rows have %+v", a.types, first)
 		}
-		k.clock.move(400 * 24 * time.Hour) // long after every idempotency key is forgotten
+		k.clock.move(days(400)) // long after every idempotency key is forgotten
 		again, known, err := k.again(
 			Repeat{Once: o, Types: a.types, Code: a.card},
 			func(tx *Tx) (Stamped, error) { return a.do(tx, a.card, o) },
@@ -96,7 +96,7 @@ func TestRepeatedWrites(t *testing.T) {
 		}), Conflict)
 		if i == 0 {
 			k.repeatReversal(t, first)
-			must(k.fixture, func(tx *Tx) (Stamped, error) { return a.do(tx, a.card, Once{}) })
+			k.writes(func(tx *Tx) { check(a.do(tx, a.card, Once{})) })
 		}
 	}
 	k.checkFile()
@@ -177,7 +177,7 @@ func TestRepeatAfterChanges(t *testing.T) {
 	// Another shop may use the same reference.
 	there := k.in(k.shop(ShopFields{})).till()
 	theirs := there.card(there.program(stamps("Theirs")))
-	must(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(there.device, theirs, StampFields{Once: once(1)}) })
+	k.writes(func(tx *Tx) { check(tx.Stamp(there.device, theirs, StampFields{Once: once(1)})) })
 	k.erase(card)
 	for _, code := range []string{old, short, card} {
 		_, _, err := k.again(Repeat{Once: once(1), Types: []string{TransactionStamp}, Code: code}, stamp(code))
@@ -249,7 +249,7 @@ func TestOccurredAt(t *testing.T) {
 	k.checkFile()
 	// A stamp that was given six days ago expires no earlier than others that are sent now.
 	check(k.stampLater(card, 6*24*time.Hour))
-	k.clock.move(6 * 24 * time.Hour)
+	k.clock.move(days(6))
 	if s := k.stamped(card, 1); s.Card.StampsCount != 3 {
 		t.Errorf("%d stamps after six days", s.Card.StampsCount)
 	}

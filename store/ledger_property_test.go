@@ -174,7 +174,7 @@ func (s *simulation) program(p *simProgram, fields ProgramFields) {
 		fields.DefaultExpireAfterDays = set(int64(p.cardDays))
 	}
 	if p.scoped = s.chance("scoped", 4); p.scoped {
-		fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set([]string{s.tills[0].location})
+		fields = onlyAt(fields, s.tills[0].location)
 	}
 	p.id = s.f.program(fields)
 	s.programs = append(s.programs, p)

@@ -12,15 +12,8 @@ func TestCardShowsCurrentLocations(t *testing.T) {
 	f := start(t)
 	second := f.second()
 	north, south := f.location(), f.location()
-	narrow := stamps("South only")
-	narrow.LocationScope, narrow.ScopedLocationIDs = set("selected_locations"), set([]string{south})
-	everywhere, card := f.card(f.program(stamps("Everywhere"))), f.card(f.program(narrow))
-	rename := func(f *fixture, id, name string) {
-		f.updateLocation(id, LocationPatch{Name: set(name)})
-	}
-	active := func(f *fixture, id string, active bool) {
-		f.setActive(id, active)
-	}
+	everywhere, card := f.card(f.program(stamps("Everywhere"))), f.card(f.program(onlyAt(stamps("South only"), south)))
+	rename := func(f *fixture, id, name string) { f.updateLocation(id, LocationPatch{Name: set(name)}) }
 	show := func(when string, all, one []string) {
 		t.Helper()
 		for _, reader := range []*fixture{f, second} {
@@ -43,9 +36,9 @@ func TestCardShowsCurrentLocations(t *testing.T) {
 	show("named", []string{"North", "South"}, []string{"South"})
 	rename(second, north, "Zenith")
 	show("renamed by another process", []string{"South", "Zenith"}, []string{"South"})
-	active(f, south, false)
+	f.setActive(south, false)
 	show("one location disabled", []string{"Zenith"}, nil)
-	active(second, south, true)
+	second.setActive(south, true)
 	show("enabled by another process", []string{"South", "Zenith"}, []string{"South"})
 	f.do(func(tx *Tx) error {
 		tx.SetLocationActive(f.a, north, false)
@@ -63,16 +56,10 @@ func TestCardShowsCurrentLocations(t *testing.T) {
 // if none of the key's locations exists any more.
 func TestRotationKeepsTheRestriction(t *testing.T) {
 	f := start(t)
-	location := f.location()
-	key := must(f, func(tx *Tx) (Key, error) {
-		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{Name: set("Office"), LocationIDs: set([]string{location})})
-		return k, err
-	})
+	key := f.apiKey(KeyFields{LocationIDs: set([]string{f.location()})})
+	f.sql("DELETE FROM key_locations")
 	secret := must(f, func(tx *Tx) (string, error) {
-		if _, err := tx.conn.Exec("DELETE FROM key_locations"); err != nil {
-			return "", err
-		}
-		_, secret, err := tx.RotateKey(f.a.Shop, key.ID, Null[time.Duration]{})
+		_, secret, err := tx.RotateKey(f.a.Shop, key, Null[time.Duration]{})
 		return secret, err
 	})
 	id, err := f.Identify(Hash(secret))

@@ -252,7 +252,7 @@ func TestSentMailOfErased(t *testing.T) {
 	sent("an erased card")
 	m.queue("eve@example.com")
 	sending = m.nextMail()
-	m.must(func(tx *Tx) error { return errorOf(tx.DeleteShop(m.a.Shop, "My shop")) })
+	m.writes(func(tx *Tx) { check(tx.DeleteShop(m.a.Shop, "My shop")) })
 	sent("a deleted shop")
 	succeed(m.EraseShop(t.Context(), m.a.Shop, 100, func(time.Duration) {}))
 	sent("an erased shop")

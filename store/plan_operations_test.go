@@ -148,7 +148,7 @@ func runPasses(f *fixture) {
 // that every statement is prepared.
 func runOperations(f *fixture) {
 	l := f.withLedger()
-	restricted := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, l.location)}}
+	restricted := f.restrictedTo(l.location)
 	f.hook(l.program, hookFields{})
 	f.row(l, "stamp")
 	runKeys(f, l.location)
@@ -258,8 +258,7 @@ func runKeys(f *fixture, location string) {
 func runPrograms(f *fixture, program, location string) {
 	logo := NewLogo([]byte("logo"))
 	f.writes(func(tx *Tx) {
-		scope := ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set([]string{location})}
-		check(tx.UpdateProgram(f.a, program, scope))
+		check(tx.UpdateProgram(f.a, program, onlyAt(ProgramFields{}, location)))
 		settings := ProgramSettings{MinSpendCents: setInt(100), MaxStampsPerDay: setInt(100)}
 		check(tx.UpdateProgramSettings(f.a.Shop, program, settings))
 		for _, action := range []string{Suspend, Unsuspend, Unpublish, Publish} {
@@ -434,14 +433,14 @@ func runTillActions(f *fixture) {
 		return tx.HandOver(k.device, c), err
 	})
 	card := issued.ID
-	must(f, func(tx *Tx) (CardDetail, error) {
-		return tx.SetHolder(k.device, card, HolderFields{HolderName: set("Ada"), PhoneField: PhoneField{set("+390612345678")}})
+	f.writes(func(tx *Tx) {
+		check(tx.SetHolder(k.device, card, HolderFields{HolderName: set("Ada"), PhoneField: PhoneField{set("+390612345678")}}))
 	})
 	row := k.stamped(card, 12).Transaction.ID
 	k.reversed(row)
 	k.stamped(card, 13)
 	mistake := k.stamped(f.card(program), 1).Transaction.ID
-	must(f, func(tx *Tx) (Stamped, error) { return tx.ReverseByPerson(f.a.Shop, mistake, Metadata{}) })
+	f.writes(func(tx *Tx) { check(tx.ReverseByPerson(f.a.Shop, mistake, Metadata{})) })
 	redeemed := k.redeemed(card, prizes[0]).Transaction.ID
 	k.reversed(redeemed)
 	k.redeemed(card, prizes[1])
@@ -466,7 +465,7 @@ func runTillActions(f *fixture) {
 		check(v.WatchedCard(h.PageToken))
 	})
 	check(f.IdentifyTill(Hash("none")))
-	must(f, func(tx *Tx) (Device, error) { return tx.RevokeDevice(f.a.Shop, f.ID(KindDevice, k.device.Device)) })
+	f.writes(func(tx *Tx) { check(tx.RevokeDevice(f.a.Shop, f.ID(KindDevice, k.device.Device))) })
 }
 
 // runStatistics runs all operations of statistics.
@@ -484,7 +483,7 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 	})
 	f.must(func(tx *Tx) error { return tx.CloseDataRequest(shop, l.card, ClosedRequest{set(AskErasure)}) })
 	f.updateShop(ShopFields{ForgetAfterMonths: setInt(12)})
-	must(f, func(tx *Tx) (bool, error) { return tx.ForgetCards(1) })
+	f.writes(func(tx *Tx) { check(tx.ForgetCards(1)) })
 	f.reads(func(v *View) {
 		check(v.ProgramStats(f.a, l.program))
 		check(v.Summary(f.a))
@@ -562,7 +561,7 @@ func runDeliveries(f *fixture, hook int64) {
 		f.recordOutcome(o)
 	}
 	look() // inactive
-	f.must(func(tx *Tx) error { return errorOf(tx.SweepDeliveries(&DeliverySweep{}, 10)) })
+	f.writes(func(tx *Tx) { check(tx.SweepDeliveries(&DeliverySweep{}, 10)) })
 }
 
 // runMailQueue runs all operations of mail.
@@ -659,11 +658,11 @@ func runImports(f *fixture) {
 	start("b", ImportOptions{Update: Given(true)}, row("a", 2), row("c", 99))
 	next()
 	next()
-	f.must(func(tx *Tx) error { return errorOf(tx.UndoImport(f.a.Shop, first)) })
+	f.writes(func(tx *Tx) { check(tx.UndoImport(f.a.Shop, first)) })
 	next()
 	next()
-	f.must(func(tx *Tx) error { return errorOf(tx.PruneImports()) })
-	f.must(func(tx *Tx) error { return errorOf(tx.InviteImported(1)) })
+	f.writes(func(tx *Tx) { check(tx.PruneImports()) })
+	f.writes(func(tx *Tx) { check(tx.InviteImported(1)) })
 	f.reads(func(v *View) {
 		c := check(v.NewImportCheck(f.a.Shop, ImportOptions{ProgramID: Given(program)}))
 		c.Row(row("c", 1))

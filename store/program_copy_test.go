@@ -12,8 +12,7 @@ func TestCopyProgram(t *testing.T) {
 	other, dollars := f.shop(ShopFields{Name: set("Test")}), f.shop(ShopFields{Currency: set("USD")})
 	fields := stamps("Coffee")
 	fields.NameLocalizations, fields.StampsExpireAfterDays = set(map[string]string{"it": "Caffè"}), setInt(90)
-	fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set([]string{f.location()})
-	id := f.program(fields)
+	id := f.program(onlyAt(fields, f.location()))
 	f.addPrize(id, PrizeFields{Threshold: setInt(5), Name: set("Second"), Ordinal: setInt(7)})
 	f.addPrize(id, PrizeFields{Threshold: setInt(3), Name: set("First"),
 		DescriptionLocalizations: set(map[string]string{"de": "Tasse"}),

@@ -11,7 +11,7 @@ import (
 func (f *fixture) pass(program string) (root int64) {
 	root = f.key(KindCard, f.card(program))
 	p := view(f, func(v *View) (Pass, error) { return v.PassOfPage(f.pageToken(root, 0)) })
-	must(f, func(tx *Tx) (Pass, error) { return tx.RefreshPass(p, []byte("what it shows")) })
+	f.writes(func(tx *Tx) { check(tx.RefreshPass(p, []byte("what it shows"))) })
 	return root
 }
 
@@ -20,8 +20,8 @@ const passType = "pass.com.example.card"
 // startApple starts a fixture whose shop has a certificate for Apple Wallet.
 func startApple(t *testing.T) *fixture {
 	f := start(t)
-	must(f, func(tx *Tx) (AppleStatus, error) {
-		return tx.SetAppleCertificate(f.a.Shop, AppleWallet{PassType: passType, Certificate: []byte{1}, Key: []byte{1}, NotAfter: tx.Now})
+	f.writes(func(tx *Tx) {
+		check(tx.SetAppleCertificate(f.a.Shop, AppleWallet{PassType: passType, Certificate: []byte{1}, Key: []byte{1}, NotAfter: tx.Now}))
 	})
 	return f
 }
@@ -62,7 +62,7 @@ func TestDeviceOfErasedCard(t *testing.T) {
 	read := func() Pass { return view(f, func(v *View) (Pass, error) { return v.pass(f.a.Shop, root, 0) }) }
 	p := read()
 	refresh := func(shows string) {
-		must(f, func(tx *Tx) (Pass, error) { return tx.RefreshPass(read(), []byte(shows)) })
+		f.writes(func(tx *Tx) { check(tx.RefreshPass(read(), []byte(shows))) })
 	}
 	refresh("stamps")
 	f.register(p, "phone")
@@ -92,7 +92,7 @@ func TestShortCodeOfPasses(t *testing.T) {
 	if !p.NeedsRefresh(p.Hash) {
 		t.Error("a pass that was downloaded without a code gets none")
 	}
-	must(f, func(tx *Tx) (Pass, error) { return tx.RefreshPass(p, p.Hash) })
+	f.writes(func(tx *Tx) { check(tx.RefreshPass(p, p.Hash)) })
 	f.selectsLines([]string{p.ShortCode}, "SELECT short_code FROM cards")
 
 	f.must(func(tx *Tx) error {

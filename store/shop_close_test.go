@@ -175,7 +175,7 @@ func TestClosedShop(t *testing.T) {
 	if again := move(); again.Began != began || again.Shop.Closed.V != ShopMoving {
 		t.Errorf("%+v", again)
 	}
-	f.must(func(tx *Tx) error { return errorOf(tx.AbortMove(f.a.Shop)) })
+	f.writes(func(tx *Tx) { check(tx.AbortMove(f.a.Shop)) })
 	if got := due(); got != "1 true" {
 		t.Error(got)
 	}
@@ -200,7 +200,7 @@ func TestClosedShop(t *testing.T) {
 	if got := view(f, (*View).EndedShops); len(got) > 0 {
 		t.Error("a shop that has moved ends at once")
 	}
-	f.clock.move(30 * 24 * time.Hour)
+	f.clock.move(days(30))
 	succeed(f.eraseEnded(0))
 	if got := state(); got != "not_found not_found not_found 0 false" {
 		t.Errorf("erased: %s", got)

@@ -75,7 +75,7 @@ func TestCopyShop(t *testing.T) {
 			t.Errorf("the copy has %q of others", text)
 		}
 	}
-	g.must(func(tx *Tx) error { return errorOf(tx.AbortMove(g.a.Shop)) })
+	g.writes(func(tx *Tx) { check(tx.AbortMove(g.a.Shop)) })
 	second := copyOf()
 	ranges := map[string]int64{"0": f.key(KindCard, f.card(l.program))}
 	for name, x := range map[string]*fixture{"1": c, "2": second} {

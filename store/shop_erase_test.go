@@ -50,7 +50,7 @@ func TestKilledErasureContinues(t *testing.T) {
 	for range 20 {
 		k.stamped(g.card(program), 1)
 	}
-	g.must(func(tx *Tx) error { return errorOf(tx.DeleteShop(g.a.Shop, "My shop")) })
+	g.writes(func(tx *Tx) { check(tx.DeleteShop(g.a.Shop, "My shop")) })
 	f.Close()
 	rng, kills := chance(t), 0
 	for {
@@ -89,7 +89,7 @@ func TestKilledErasureContinues(t *testing.T) {
 func TestLastRowOfShop(t *testing.T) {
 	f := start(t)
 	f.card(f.program(stamps("Coffee")))
-	f.must(func(tx *Tx) error { return errorOf(tx.DeleteShop(f.a.Shop, "My shop")) })
+	f.writes(func(tx *Tx) { check(tx.DeleteShop(f.a.Shop, "My shop")) })
 	after := int64(0)
 	if err := f.EraseShop(t.Context(), f.a.Shop, 100, func(time.Duration) {
 		if f.number("SELECT count(*) FROM shops WHERE id=?", f.a.Shop) == 0 {

@@ -203,8 +203,7 @@ func (s *simulation) compare() {
 		}
 		s.equal("heatmap", check(v.Heatmap(s.f.a, HeatmapQuery{})), s.heatmap(-1))
 		for i, k := range s.tills {
-			restricted := Access{Shop: s.f.a.Shop, Restricted: true, Locations: []int64{k.device.Location}}
-			s.equal("heatmap of a location", check(v.Heatmap(restricted, HeatmapQuery{})), s.heatmap(i))
+			s.equal("heatmap of a location", check(v.Heatmap(s.f.restrictedTo(k.location), HeatmapQuery{})), s.heatmap(i))
 		}
 		s.equal("summary", check(v.Summary(s.f.a)), s.summary())
 	})

@@ -153,9 +153,9 @@ func TestEventPayloads(t *testing.T) {
 	program := f.program(stamps(`Tea "and" cake`))
 	f.hook(program, hookFields{})
 	f.hook(program, hookFields{v1: true})
-	key := must(f, func(tx *Tx) (Key, error) { return first(tx.CreateKey(f.a.Shop, KeyFields{})), nil })
+	key := f.apiKey(KeyFields{})
 	var card, location string
-	succeed(f.group(Write{Actor: Actor{Type: "api_key", Key: f.key(KindKey, key.ID)}, Do: func(tx *Tx) error {
+	succeed(f.group(Write{Actor: Actor{Type: "api_key", Key: f.key(KindKey, key)}, Do: func(tx *Tx) error {
 		card = check(tx.IssueCard(f.a, program, CardFields{HolderName: set("Ada"), ExternalRef: set("ada")}, SourceAPI)).ID
 		location = check(tx.CreateLocation(f.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("North")}}, StaffPIN{})).ID
 		return errorOf(tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set("past_due")}, ""))
@@ -173,7 +173,7 @@ func TestEventPayloads(t *testing.T) {
 				"event": "card.added", "payload_version": "v2", "shop.id": shop, "program.id": program,
 				"program.name": `Tea "and" cake`, "card.id": card, "card.external_ref": "ada", "card.holder.name": "Ada",
 				"card.holder.email": nil, "card.state": "invited", "location": nil, "transaction": nil,
-				"actor.type": "api_key", "actor.id": key.ID, "occurred_at": at, "data.card_instance_id": card,
+				"actor.type": "api_key", "actor.id": key, "occurred_at": at, "data.card_instance_id": card,
 			},
 		},
 		"location.created": {
