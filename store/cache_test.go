@@ -183,28 +183,24 @@ func (k till) answerEqualsFile(cold till, name string, s Stamped) {
 		}
 		return err
 	})
-	if got := text(k.t, s.Transaction); got != ledger[s.Transaction.ID] {
-		k.t.Errorf("%s answers %s\nthe ledger has %s", name, got, ledger[s.Transaction.ID])
+	equals := func(got any, want string) {
+		k.t.Helper()
+		if got := text(k.t, got); got != want {
+			k.t.Errorf("%s answers %s\nthe file has %s", name, got, want)
+		}
 	}
-	if got, want := text(k.t, s.Card), text(k.t, cold.get(s.Card.ID)); got != want {
-		k.t.Errorf("%s answers %s\nthe file has %s", name, got, want)
-	}
+	equals(s.Transaction, ledger[s.Transaction.ID])
+	equals(s.Card, text(k.t, cold.get(s.Card.ID)))
 	if s.OverflowCard != nil {
-		if got := text(k.t, *s.OverflowTransaction); got != ledger[s.OverflowTransaction.ID] {
-			k.t.Errorf("%s also answers %s\nthe ledger has %s", name, got, ledger[s.OverflowTransaction.ID])
-		}
-		if got, want := text(k.t, *s.OverflowCard), text(k.t, cold.get(s.OverflowCard.ID)); got != want {
-			k.t.Errorf("%s also answers %s\nthe file has %s", name, got, want)
-		}
+		equals(*s.OverflowTransaction, ledger[s.OverflowTransaction.ID])
+		equals(*s.OverflowCard, text(k.t, cold.get(s.OverflowCard.ID)))
 	}
 }
 
 // TestAnswersEqualTheFile checks that the answer of each action at a till equals what the file has.
 func TestAnswersEqualTheFile(t *testing.T) {
 	k := startTill(t)
-	fields := stamps("Coffee")
-	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), setInt(10)
-	program, prizes := k.ladderOf(onlyAt(fields, k.location), 2, 5, 10)
+	program, prizes := k.ladderOf(onlyAt(expiring(10), k.location), 2, 5, 10)
 	issued := k.issue(
 		program,
 		CardFields{

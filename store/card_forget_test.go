@@ -105,7 +105,7 @@ func TestForgetCards(t *testing.T) {
 		t.Errorf("%d cards were erased of a shop that moves", n)
 	}
 	f.sql("UPDATE shops SET closed=NULL")
-	f.updateShop(ShopFields{ForgetAfterMonths: Opt[int64]{Set: true, Null: true}})
+	f.updateShop(ShopFields{ForgetAfterMonths: null[int64]()})
 	if n := forget(); n != 0 {
 		t.Errorf("%d cards were erased after it was switched off", n)
 	}

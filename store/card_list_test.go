@@ -128,9 +128,7 @@ func (m listModel) ids() (ids []string) {
 
 // fillLists makes cards of all kinds in several programs, and in another shop between them.
 func fillLists(k, other till, rng *rand.Rand) (programs []string) {
-	repeating := stamps("Coffee")
-	repeating.RepeatAfterReset = set(true)
-	coffee, prizes := k.ladderOf(repeating, 3, 6)
+	coffee, prizes := k.ladder(true, 3, 6)
 	tea, _ := k.ladder(false, 4)
 	programs = []string{coffee, tea, k.program(prepaid("Gift", 100)), k.program(prepaid("Voucher", 100))}
 	theirs := other.program(stamps("Other"))

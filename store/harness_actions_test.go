@@ -11,6 +11,19 @@ func stamps(name string) ProgramFields {
 	return ProgramFields{Name: set(name), Type: set("standard"), TotalStamps: setInt(10), IconKey: set("star")}
 }
 
+// repeating returns the fields of a program of ten stamps that repeats, and expiring those of one whose stamps expire, too.
+func repeating() ProgramFields {
+	fields := stamps("Coffee")
+	fields.RepeatAfterReset = set(true)
+	return fields
+}
+
+func expiring(days int64) ProgramFields {
+	fields := repeating()
+	fields.StampsExpireAfterDays = set(days)
+	return fields
+}
+
 // onlyAt returns the fields of a program of some locations.
 func onlyAt(fields ProgramFields, locations ...string) ProgramFields {
 	fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set(locations)
@@ -133,6 +146,11 @@ func (f *fixture) updateWebhook(program, webhook string, patch WebhookPatch) Upd
 	return must(f, func(tx *Tx) (UpdatedWebhook, error) {
 		return tx.UpdateWebhook(f.a, program, webhook, uncheckedPatch(tx, patch))
 	})
+}
+
+// activate switches a webhook on or off.
+func (f *fixture) activate(program, webhook string, active bool) {
+	f.updateWebhook(program, webhook, WebhookPatch{WebhookFields: WebhookFields{Active: set(active)}})
 }
 
 func (f *fixture) deleteWebhook(program, webhook string) {

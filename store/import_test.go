@@ -53,9 +53,7 @@ func TestImportWaits(t *testing.T) {
 // nothing was mailed, and each holder once, also one whose first card the import has completed.
 func TestInvitations(t *testing.T) {
 	m := startMailing(t, 4)
-	fields := stamps("Coffee")
-	fields.RepeatAfterReset = set(true)
-	program := m.fixture.program(fields)
+	program := m.fixture.program(repeating())
 	for n := range 2 {
 		var parts ImportParts
 		for line := range 4 {

@@ -237,9 +237,7 @@ func TestEventsOfAdjustments(t *testing.T) {
 	c.fires("an adjustment of money", []string{card},
 		"value.changed #0 invited tx_type=adjustment delta=-200 balance=300",
 		"transaction.created #0 invited tx_type=adjustment stamps_delta=<nil> value_delta=-200")
-	fields := stamps("Coffee")
-	fields.RepeatAfterReset = set(true)
-	card = c.card(c.till.fixture.program(fields))
+	card = c.card(c.till.fixture.program(repeating()))
 	c.skip()
 	check(c.adjust(card, 11))
 	c.fires("an adjustment of stamps", []string{card},

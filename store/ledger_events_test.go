@@ -92,9 +92,7 @@ func (c *eventsCase) fires(what string, cards []string, want ...string) {
 }
 
 func TestEventsOfStampPrograms(t *testing.T) {
-	fields := stamps("Coffee")
-	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), setInt(30)
-	c := startEvents(t, fields, false, 5, 10)
+	c := startEvents(t, expiring(30), false, 5, 10)
 	root := c.atCounter(c.program, CounterFields{}).ID
 	cards := []string{root}
 	c.fires("issue at the counter", cards, "card.added #0 active source=counter here")
@@ -164,9 +162,7 @@ func TestEventsOfStampPrograms(t *testing.T) {
 // TestCompleteCardArchivedLast checks that card.archived comes last, and that all events of a write
 // have the state of their card at its end.
 func TestCompleteCardArchivedLast(t *testing.T) {
-	fields := stamps("Coffee")
-	fields.RepeatAfterReset = set(true)
-	c := startEvents(t, fields, false)
+	c := startEvents(t, repeating(), false)
 	card := c.newCard()
 	c.stamped(card, 12)
 	c.fires("stamps over an invited card without prizes", []string{card},
@@ -240,9 +236,7 @@ func TestEventsOfOtherPrograms(t *testing.T) {
 // TestExpiryAfterNewCards checks that the events of stamps that expire come after those of the cards that the
 // same write activates and adds.
 func TestExpiryAfterNewCards(t *testing.T) {
-	fields := stamps("Coffee")
-	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), setInt(1)
-	c := startEvents(t, fields, true, 10)
+	c := startEvents(t, expiring(1), true, 10)
 	card := c.newCard()
 	c.stamped(card, 9)
 	c.reissue(card, ReissueFields{})

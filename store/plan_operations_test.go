@@ -424,9 +424,7 @@ func runSearches(f *fixture, expired string, l ledgerCase) {
 // runTillActions runs all operations of tills and holders.
 func runTillActions(f *fixture) {
 	k := f.till()
-	fields := stamps("Till")
-	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), setInt(1)
-	program, prizes := k.ladderOf(fields, 5, 10)
+	program, prizes := k.ladderOf(expiring(1), 5, 10)
 	f.hook(program, hookFields{v1: true})
 	issued := must(f, func(tx *Tx) (CounterCard, error) {
 		c, err := tx.IssueAtCounter(k.device, program, CounterFields{ExternalRef: set("till")})

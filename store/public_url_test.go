@@ -84,7 +84,7 @@ func TestShopURL(t *testing.T) {
 	if hosts := strings.Join(f.ShopHosts(), " "); hosts != "cards.example.com-x.org cards.example.com" {
 		t.Errorf("the hosts are %s", hosts)
 	}
-	f.updateShop(ShopFields{PublicURL: Opt[string]{Set: true, Null: true}})
+	f.updateShop(ShopFields{PublicURL: null[string]()})
 	take("https://cards.example.com", "")
 	g.writes(func(tx *Tx) { check(tx.DeleteShop(g.a.Shop, "My shop")) })
 	if f.ShopURL("cards.example.com") != "" {

@@ -44,7 +44,7 @@ func TestStaffLocations(t *testing.T) {
 	check(update("Cleo", StaffPatch{Name: set("Clea")})) // stays at all locations
 	lists(here, "Bruno Clea")
 	lists(there, "Ada Clea Dora")
-	if m := check(update("Dora", StaffPatch{LocationIDs: Opt[[]string]{Set: true, Null: true}})); len(m.LocationIDs) != 0 {
+	if m := check(update("Dora", StaffPatch{LocationIDs: null[[]string]()})); len(m.LocationIDs) != 0 {
 		t.Errorf("null leaves %q", m.LocationIDs)
 	}
 	lists(here, "Bruno Clea Dora")

@@ -8,13 +8,9 @@ import (
 // TestLinkMail checks that a message with a one-time link waits in the queue, is retried, and is
 // deleted when its link ends.
 func TestLinkMail(t *testing.T) {
-	t.Parallel()
-	f := &fixture{Store: open(t, newPath(t), Options{QueueMail: true, PublicURL: "https://cards.example.com"}), t: t}
-	var shop int64
-	f.must(func(tx *Tx) (err error) {
-		shop, _, err = tx.CreateShop(ShopFields{Name: set("Shop"), Language: set("it")})
-		return err
-	})
+	f := start(t, Options{QueueMail: true, PublicURL: "https://cards.example.com"})
+	shop := f.a.Shop
+	f.updateShop(ShopFields{Name: set("Shop"), Language: set("it")})
 	next := func() (m QueuedMail, ok bool) {
 		f.view(func(v *View) (err error) {
 			m, ok, err = v.NextMail()
@@ -64,8 +60,7 @@ func TestLinkMail(t *testing.T) {
 // TestUnmailedReset checks that, where no mail can be sent, a request for a reset link does not
 // replace a link that the person may have from an operator.
 func TestUnmailedReset(t *testing.T) {
-	t.Parallel()
-	f := &fixture{Store: open(t, newPath(t), Options{}), t: t}
+	f := start(t)
 	user := must(f, func(tx *Tx) (int64, error) {
 		return tx.AddUser(NewUser{Email: "ada@example.com", Name: "Ada", Language: "en"})
 	})

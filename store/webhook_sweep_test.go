@@ -94,7 +94,7 @@ func TestSweepLeavesPending(t *testing.T) {
 	for range 4 {
 		f.card(program)
 	}
-	f.updateWebhook(program, off.ID, WebhookPatch{WebhookFields: WebhookFields{Active: set(false)}})
+	f.activate(program, off.ID, false)
 	f.record(Outcome{Success: true, Headers: "{}"})
 	f.clock.move(days(400))
 	f.sweep(3)
@@ -105,7 +105,7 @@ func TestSweepLeavesPending(t *testing.T) {
 	) {
 		t.Errorf("left are %q, the active one is %s", got, on.ID)
 	}
-	f.updateWebhook(program, off.ID, WebhookPatch{WebhookFields: WebhookFields{Active: set(true)}})
+	f.activate(program, off.ID, true)
 	if n := f.record(Outcome{Success: true, Headers: "{}"}); n != 4 {
 		t.Errorf("%d were sent when it was enabled, want 4", n)
 	}
@@ -152,7 +152,7 @@ func TestSweepVisitsOnce(t *testing.T) {
 	for range 50 { // these stay pending
 		f.card(program)
 	}
-	f.updateWebhook(program, w.ID, WebhookPatch{WebhookFields: WebhookFields{Active: set(false)}})
+	f.activate(program, w.ID, false)
 	f.subscribe(program, nil)
 	f.sent(program, 30)
 	f.clock.move(days(31))
@@ -232,14 +232,9 @@ func TestDisabledAtOnceEverywhere(t *testing.T) {
 	second.card(program) // both know the webhook now
 	f.has("2 deliveries, 2 events")
 	key := f.number("SELECT min(event_id) FROM deliveries")
-	errs := f.group(write(func(tx *Tx) error {
+	succeed(f.group(write(func(tx *Tx) error {
 		return tx.RecordOutcome(Outcome{Event: key, Webhook: 1, Gone: true, Headers: "{}"})
-	}), f.issueLong(program, "same group"))
-	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	}), f.issueLong(program, "same group"))...)
 	second.card(program)
 	f.card(program)
 	f.has("2 deliveries, 2 events")

@@ -215,18 +215,17 @@ func TestOnDue(t *testing.T) {
 			t.Errorf("%s: OnDue got %v, want a call: %v", what, got, want)
 		}
 	}
-	patch := func(fields WebhookFields) { f.updateWebhook(program, w.ID, WebhookPatch{WebhookFields: fields}) }
-	patch(WebhookFields{Description: set("x")})
+	f.updateWebhook(program, w.ID, WebhookPatch{WebhookFields: WebhookFields{Description: set("x")}})
 	told("description", false)
-	patch(WebhookFields{Active: set(false)})
+	f.activate(program, w.ID, false)
 	told("off", false)
 	d := f.testWebhook(program, w.ID)
 	told("test of an inactive one", true)
 	f.card(program)
 	told("an event while inactive", false)
-	patch(WebhookFields{Active: set(true)})
+	f.activate(program, w.ID, true)
 	told("on", true)
-	patch(WebhookFields{Active: set(true)})
+	f.activate(program, w.ID, true)
 	told("on again", true)
 	again := func(tx *Tx) error { return errorOf(tx.Redeliver(f.a, program, w.ID, d.ID)) }
 	refused(t, f.do(again), Conflict)
