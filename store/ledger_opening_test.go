@@ -3,16 +3,13 @@ package store
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 // welcoming returns a till with a repeating program of ten stamps, whose cards begin with two, and its
 // prizes.
 func welcoming(t *testing.T, thresholds ...int64) (k till, program string, prizes []string) {
 	k = startTill(t)
-	fields := stamps("Coffee")
-	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), setInt(10)
-	program, prizes = k.ladderOf(fields, thresholds...)
+	program, prizes = k.ladderOf(expiring(10), thresholds...)
 	k.settings(program, ProgramSettings{WelcomeStamps: setInt(2)})
 	return k, program, prizes
 }
@@ -53,32 +50,6 @@ func TestWelcomeStamps(t *testing.T) {
 	}
 	k.refuses(CannotReverseCompletedCycle)(k.reverse(s.Transaction.ID))
 	k.expect(counter.ID, StatusActive, 0)
-}
-
-// TestOpeningStampsExpire checks that the stamps with which a card began expire as its oldest ones, in
-// one row with others, and only once.
-func TestOpeningStampsExpire(t *testing.T) {
-	k, program, _ := welcoming(t)
-	card := k.card(program)
-	k.stamped(card, 1)
-	k.clock.move(days(5))
-	k.stamped(card, 3)
-	k.clock.move(days(5) - time.Millisecond)
-	k.stamped(card, 1)
-	k.expect(card, StatusActive, 7)
-	k.clock.move(time.Millisecond)
-	k.stamped(card, 1)
-	k.clock.move(days(5))
-	k.stamped(card, 1)
-	k.clock.move(days(99))
-	k.stamped(card, 1) // a new cycle begins before it
-	k.clock.move(days(99))
-	k.stamped(card, 1)
-	want := "stamp 1, stamp 3, stamp 1, expiry -3, stamp 1, expiry -3, stamp 1, expiry -3, stamp 1, expiry -1, stamp 1"
-	if got := k.history(); got != want {
-		t.Errorf("the ledger has %s", got)
-	}
-	k.expect(card, StatusActive, 1)
 }
 
 // TestWelcomeStampsAreBelowPrizes checks that no change gives a new card a prize, or fills it.
