@@ -1,11 +1,14 @@
 package openapi
 
 import (
+	"cmp"
+	"encoding/json"
 	"net/http"
-	"slices"
+	"reflect"
 	"strings"
 
 	"punchcard/server/wire"
+	"punchcard/store"
 	"punchcard/store/event"
 )
 
@@ -33,13 +36,15 @@ const webhookMethod = "post"
 // then one of these envelopes.
 func (d *Document) addWebhooks() {
 	d.Webhooks = map[string]map[string]*Webhook{}
-	for name, s := range contextSchemas() {
-		d.component(name, s)
+	for t, doc := range contextDocs {
+		d.schema(t, wire.Create).Target.Description = doc
 	}
+	d.registry.Schemas["EventCard"].Properties["holder"].Name = "EventHolder"
+	fields := wire.Schema(reflect.TypeFor[eventData](), wire.Create, nil, &wire.Registry{}).Target.Properties
 	var v1, v2 []*wire.JSONSchema
 	for _, in := range event.All() {
 		name := typeName(in.Name)
-		data := d.component(name+"Data", dataSchema(&in))
+		data := d.component(name+"Data", dataSchema(&in, fields))
 		v1 = append(v1, d.component(name+"V1", d.envelopeV1(&in, data)))
 		v2 = append(v2, d.component(name+"V2", d.envelopeV2(&in, data)))
 		body := &wire.JSONSchema{OneOf: []*wire.JSONSchema{v2[len(v2)-1], v1[len(v1)-1]}}
@@ -120,7 +125,7 @@ func describeEvent(in *event.Info) string {
 // envelopeV1 returns the schema of an event's v1 envelope, with its fields in the order
 // of the bytes.
 func (d *Document) envelopeV1(in *event.Info, data *wire.JSONSchema) *wire.JSONSchema {
-	s := newObject("The envelope of "+string(in.Name)+", version 1.", head(in)...)
+	s := newEnvelope(in, "1")
 	if in.Has("program") {
 		s.add("program_id", text("The event's program."))
 	}
@@ -129,7 +134,7 @@ func (d *Document) envelopeV1(in *event.Info, data *wire.JSONSchema) *wire.JSONS
 
 // envelopeV2 returns the schema of an event's v2 envelope.
 func (d *Document) envelopeV2(in *event.Info, data *wire.JSONSchema) *wire.JSONSchema {
-	s := newObject("The envelope of "+string(in.Name)+", version 2.", head(in)...)
+	s := newEnvelope(in, "2")
 	s.add("payload_version", oneOfTexts("", event.V2))
 	s.add("occurred_at", instant()).add("shop", d.refer("EventShop"))
 	for _, name := range []string{"location", "program", "card", "transaction", "actor"} {
@@ -146,34 +151,54 @@ func (d *Document) envelopeV2(in *event.Info, data *wire.JSONSchema) *wire.JSONS
 	return s.add("data", data).JSONSchema
 }
 
-// head returns the first fields of both versions.
-func head(in *event.Info) []named {
-	return []named{
-		{"event", oneOfTexts("", string(in.Name))},
-		{"event_id", text("The key to recognise repeats by: the same in every attempt and redelivery, another one for each webhook.")},
-	}
+// newEnvelope returns the schema of an envelope with the first fields of both versions.
+func newEnvelope(in *event.Info, version string) object {
+	return newObject("The envelope of "+string(in.Name)+", version "+version+".").
+		add("event", oneOfTexts("", string(in.Name))).
+		add("event_id", text("The key to recognise repeats by: the same in every attempt and redelivery, "+
+			"another one for each webhook."))
 }
 
-// contextSchemas are the objects of v2 envelopes, by name.
-func contextSchemas() map[string]*wire.JSONSchema {
-	maybe := func(doc string) *wire.JSONSchema { return nullable(text(doc)) }
-	with := func(doc string) object { return newObject(doc, named{"id", text("")}) }
-	withName := func(doc string) object { return with(doc).add("name", text("")) }
-	holder := newObject("The card's holder, as far as the shop knows.", named{"name", maybe("A label to show.")}, named{"email", maybe("")})
-	holder.Name = "EventHolder"
-	state := oneOfTexts("The card's status.", "active", "locked", "invited", "archived", "expired", "deleted")
-	metadata := &wire.JSONSchema{Type: wire.Types{"object", "null"}, Description: "What the device gave, as it is."}
-	actor := newObject("Who made the change.", named{"type", oneOfTexts("", "api_key", "device", "user", "holder", "system")})
-	return map[string]*wire.JSONSchema{
-		"EventShop":     withName("The shop.").JSONSchema,
-		"EventLocation": withName("Where the event happened, or the location that it is about.").JSONSchema,
-		"EventProgram":  withName("The program of the event.").add("type", programTypes()).JSONSchema,
-		"EventCard": with("The card, as it is after the change.").
-			add("external_ref", maybe("The caller's own id for the person. Join on it.")).
-			add("state", state).add("holder", holder.JSONSchema).JSONSchema,
-		"EventTransaction": with("The row of the ledger.").add("type", transactionType("")).add("metadata", metadata).JSONSchema,
-		"EventActor":       actor.add("id", maybe("")).JSONSchema,
+// The objects of v2 envelopes.
+type (
+	eventShop struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
 	}
+	eventLocation eventShop
+	eventProgram  struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+		Type string `json:"type" enum:"standard,private,discount,access,prepaid"`
+	}
+	eventCard struct {
+		ID          string             `json:"id"`
+		ExternalRef store.Null[string] `json:"external_ref" doc:"The caller's own id for the person. Join on it."`
+		State       string             `json:"state" enum:"active,locked,invited,archived,expired,deleted" doc:"The card's status."`
+		Holder      struct {
+			Name  store.Null[string] `json:"name" doc:"A label to show."`
+			Email store.Null[string] `json:"email"`
+		} `json:"holder" doc:"The card's holder, as far as the shop knows."`
+	}
+	eventTransaction struct {
+		ID       string                      `json:"id"`
+		Type     string                      `json:"type" enum:"stamp,redemption,reversal,expiry,topup,spend,discount,access,adjustment"`
+		Metadata store.Null[json.RawMessage] `json:"metadata" doc:"What the device gave, as it is."`
+	}
+	eventActor struct {
+		Type string             `json:"type" enum:"api_key,device,user,holder,system"`
+		ID   store.Null[string] `json:"id"`
+	}
+)
+
+// contextDocs are the descriptions of the objects of v2 envelopes.
+var contextDocs = map[reflect.Type]string{
+	reflect.TypeFor[eventShop]():        "The shop.",
+	reflect.TypeFor[eventLocation]():    "Where the event happened, or the location that it is about.",
+	reflect.TypeFor[eventProgram]():     "The program of the event.",
+	reflect.TypeFor[eventCard]():        "The card, as it is after the change.",
+	reflect.TypeFor[eventTransaction](): "The row of the ledger.",
+	reflect.TypeFor[eventActor]():       "Who made the change.",
 }
 
 // deliveryHeaders are the headers of a delivery, besides those of HTTP itself. They are
@@ -221,29 +246,11 @@ var deliveryResponses = map[string]*response{
 	},
 }
 
-func transactionType(doc string) *wire.JSONSchema {
-	return oneOfTexts(doc, "stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access", "adjustment")
-}
-
-func programTypes() *wire.JSONSchema {
-	return oneOfTexts("", "standard", "private", "discount", "access", "prepaid")
-}
-
-// named is a field of an object.
-type named struct {
-	name   string
-	schema *wire.JSONSchema
-}
-
 // object is a schema of an object whose fields are all required.
 type object struct{ *wire.JSONSchema }
 
-func newObject(doc string, fields ...named) object {
-	o := object{&wire.JSONSchema{Type: wire.Types{"object"}, Description: doc, Properties: map[string]*wire.JSONSchema{}}}
-	for _, f := range fields {
-		o.add(f.name, f.schema)
-	}
-	return o
+func newObject(doc string) object {
+	return object{&wire.JSONSchema{Type: wire.Types{"object"}, Description: doc, Properties: map[string]*wire.JSONSchema{}}}
 }
 
 func (o object) add(name string, s *wire.JSONSchema) object {
@@ -275,63 +282,45 @@ func orNull(ref *wire.JSONSchema) *wire.JSONSchema {
 
 func null() *wire.JSONSchema { return &wire.JSONSchema{Type: wire.Types{"null"}} }
 
-// dataSchema returns the schema of an event's data.
-func dataSchema(in *event.Info) *wire.JSONSchema {
+// dataSchema returns the schema of an event's data. fields are those of eventData.
+func dataSchema(in *event.Info, fields map[string]*wire.JSONSchema) *wire.JSONSchema {
 	s := newObject("What " + string(in.Name) + " says.")
 	for _, f := range in.Fields {
-		field := dataFields[string(in.Name)+"."+f]
-		if field == nil {
-			field = dataFields[f]
-		}
+		field := cmp.Or(fields[string(in.Name)+"."+f], fields[f])
 		if field == nil {
 			panic("openapi: the data of " + string(in.Name) + " has a field without a schema: " + f)
 		}
-		own := *field
-		own.Type = slices.Clone(field.Type)
-		s.add(f, &own)
+		s.add(f, field)
 	}
 	return s.JSONSchema
 }
 
-func integer(doc string) *wire.JSONSchema {
-	return &wire.JSONSchema{Type: wire.Types{"integer"}, Format: "int64", Description: doc}
-}
-
-func nullable(s *wire.JSONSchema) *wire.JSONSchema {
-	s.Type = append(s.Type, "null")
-	return s
-}
-
-// states are the states of a shop's subscription.
-var states = []string{"active", "past_due", "suspended", "cancelled"}
-
-// dataFields are the fields of data by name, or by event and name where a name means
-// different things.
-var dataFields = map[string]*wire.JSONSchema{
-	"card_instance_id":                 text("The card."),
-	"parent_card_instance_id":          nullable(text("The card whose overflow made this one; null for others.")),
-	"source":                           oneOfTexts("How the card was made.", "api", "counter", "web_enrollment", "overflow", "import"),
-	"platform":                         oneOfTexts("The device family.", "apple", "google"),
-	"stamps_delta":                     integer("The stamps that were added."),
-	"stamps_count":                     integer("The card's stamps after it."),
-	"transaction_id":                   text("The row of the ledger."),
-	"prize_id":                         text("The prize."),
-	"prize_label":                      text("Its name."),
-	"tx_type":                          transactionType("The type of the row."),
-	"delta":                            integer("By how many cents the balance changed."),
-	"balance":                          integer("The balance after it, in cents."),
-	"original_transaction_id":          text("The row that was reversed."),
-	"reversal_transaction_id":          text("The row that reverses it."),
-	"reversed_delta":                   integer("The stamps or cents that came back, 0 where there are none."),
-	"program_type":                     programTypes(),
-	"expired_at":                       instant(),
-	"transaction.created.stamps_delta": nullable(integer("The stamps of the row.")),
-	"value_delta":                      nullable(integer("The cents of the row.")),
-	"program_id":                       text("The program."),
-	"location_id":                      text("The location."),
-	"from_state":                       oneOfTexts("The state before.", states...),
-	"to_state":                         oneOfTexts("The state from now on.", states...),
-	"reason":                           text("Why, in the operator's words."),
-	"message":                          text("A sentence for people."),
-	"sample":                           {Type: wire.Types{"boolean"}, Description: "Always true: nothing happened."},
+// eventData has the fields of data by name, or by event and name where a name means different things.
+type eventData struct {
+	Card        string             `json:"card_instance_id" doc:"The card."`
+	Parent      store.Null[string] `json:"parent_card_instance_id" doc:"The card whose overflow made this one; null for others."`
+	Source      string             `json:"source" enum:"api,counter,web_enrollment,overflow,import" doc:"How the card was made."`
+	Platform    string             `json:"platform" enum:"apple,google" doc:"The device family."`
+	StampsDelta int64              `json:"stamps_delta" doc:"The stamps that were added."`
+	StampsCount int64              `json:"stamps_count" doc:"The card's stamps after it."`
+	Transaction string             `json:"transaction_id" doc:"The row of the ledger."`
+	Prize       string             `json:"prize_id" doc:"The prize."`
+	PrizeLabel  string             `json:"prize_label" doc:"Its name."`
+	Type        string             `json:"tx_type" enum:"stamp,redemption,reversal,expiry,topup,spend,discount,access,adjustment" doc:"The type of the row."`
+	Delta       int64              `json:"delta" doc:"By how many cents the balance changed."`
+	Balance     int64              `json:"balance" doc:"The balance after it, in cents."`
+	Original    string             `json:"original_transaction_id" doc:"The row that was reversed."`
+	Reversal    string             `json:"reversal_transaction_id" doc:"The row that reverses it."`
+	Reversed    int64              `json:"reversed_delta" doc:"The stamps or cents that came back, 0 where there are none."`
+	ProgramType string             `json:"program_type" enum:"standard,private,discount,access,prepaid"`
+	ExpiredAt   store.Time         `json:"expired_at"`
+	StampsOfRow store.Null[int64]  `json:"transaction.created.stamps_delta" doc:"The stamps of the row."`
+	ValueDelta  store.Null[int64]  `json:"value_delta" doc:"The cents of the row."`
+	Program     string             `json:"program_id" doc:"The program."`
+	Location    string             `json:"location_id" doc:"The location."`
+	FromState   string             `json:"from_state" enum:"active,past_due,suspended,cancelled" doc:"The state before."`
+	ToState     string             `json:"to_state" enum:"active,past_due,suspended,cancelled" doc:"The state from now on."`
+	Reason      string             `json:"reason" doc:"Why, in the operator's words."`
+	Message     string             `json:"message" doc:"A sentence for people."`
+	Sample      bool               `json:"sample" doc:"Always true: nothing happened."`
 }
