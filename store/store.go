@@ -92,10 +92,9 @@ type Limits struct {
 	HookHeaders      int // custom headers per webhook
 	HookHeaderBytes  int // of all their names and values
 	DeliveryLogLimit int
-	DeliveryAttempts int           // per event and webhook
-	DeliveryBackoff  time.Duration // after the first attempt
-	DeliveryFailures int           // in a row, after which a webhook is deactivated
-	DeliveryDays     int           // for which the log is kept
+	DeliveryAttempts int // per event and webhook
+	DeliveryFailures int // in a row, after which a webhook is deactivated
+	DeliveryDays     int // for which the log is kept
 	IdempotencyHours int
 	RotationHours    int
 	InstallLinkTTL   time.Duration
@@ -107,7 +106,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{MaxPageSize: 100, KeysPerShop: 10, MCPKeysPerShop: 5, PrizeThresholds: 3, PrizeOptions: 3,
 		Webhooks: 50, HookHeaders: 20, HookHeaderBytes: 4096, DeliveryLogLimit: 200, DeliveryAttempts: 5,
-		DeliveryBackoff: 5 * time.Second, DeliveryFailures: 15, DeliveryDays: 30,
+		DeliveryFailures: 15, DeliveryDays: 30,
 		IdempotencyHours: 24, RotationHours: 24, InstallLinkTTL: 30 * 24 * time.Hour}
 }
 

@@ -313,7 +313,6 @@ func (c *Config) Store() store.Limits {
 	s.HookHeaderBytes = l.WebhookCustomHeadersMaxBytes
 	s.DeliveryLogLimit = l.DeliveryLogMaxLimit
 	s.DeliveryAttempts = l.WebhookDeliveryAttempts
-	s.DeliveryBackoff = l.WebhookBackoffBase
 	s.DeliveryFailures = l.WebhookMaxConsecutiveFailures
 	s.DeliveryDays = l.WebhookDeliveryRetentionDays
 	s.PreviewEvents = c.PreviewEvents

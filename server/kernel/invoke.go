@@ -159,20 +159,14 @@ func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result,
 			return r, err
 		}
 	}
-	for {
-		err = k.st.View(call.Epoch, func(v *store.View) (err error) {
-			r.value, err = op.Read.call(v, call, fields)
-			return err
-		})
-		if err == nil && !call.seesContacts() {
-			redact(reflect.ValueOf(r.value))
-		}
-		// A view may find that the epoch moved while it read. The face cannot
-		// identify a caller without an epoch again, so the read is repeated here.
-		if call.Epoch != 0 || !errors.Is(err, store.ErrEpoch) || ctx.Err() != nil {
-			return r, k.countCode(call, err)
-		}
+	err = call.View(func(v *store.View) (err error) {
+		r.value, err = op.Read.call(v, call, fields)
+		return err
+	})
+	if err == nil && !call.seesContacts() {
+		redact(reflect.ValueOf(r.value))
 	}
+	return r, k.countCode(call, err)
 }
 
 // writeBefore writes what an operation that reads writes first.

@@ -274,13 +274,6 @@ func Described(op Operation, in, out reflect.Type, writes bool) *Operation {
 // Writes reports whether the operation may change something.
 func (op *Operation) Writes() bool { return op.Write != nil || op.Prepare != nil }
 
-// decode decodes and validates an input.
-func (op *Operation) decode(in Input, lim wire.Limits) (any, []store.Detail, error) {
-	fields := reflect.New(op.In)
-	details, err := in.Decode(fields.Interface(), op.Mode, lim)
-	return fields.Elem().Interface(), details, err
-}
-
 // restore decodes a remembered answer and returns a pointer to it.
 func (op *Operation) restore(body []byte) (any, error) {
 	if op.Out == nil {

@@ -10,11 +10,12 @@ import (
 	"punchcard/store/password"
 )
 
-// View reads the store before a write; see Prepare.
+// View reads the store, also before a write; see Prepare. A view may find that the epoch moved while it read. The
+// face cannot identify a caller without an epoch again, so the read is repeated here.
 func (c *Call) View(fn func(*store.View) error) error {
 	for {
 		err := c.kernel.st.View(c.Epoch, fn)
-		if c.Epoch != 0 || !errors.Is(err, store.ErrEpoch) { // see Kernel.read
+		if c.Epoch != 0 || !errors.Is(err, store.ErrEpoch) {
 			return err
 		}
 	}

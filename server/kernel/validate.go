@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"punchcard/server/wire"
@@ -30,12 +31,12 @@ func (op *Operation) Validate(in Input, lim wire.Limits, now store.Time) error {
 	return err
 }
 
-// decode decodes the operation's fields. It does so once for each call.
+// decode decodes and validates the operation's fields. It does so once for each call.
 func (call *Call) decode(op *Operation, lim wire.Limits) *decoded {
 	if call.decoded == nil {
-		var d decoded
-		d.fields, d.details, d.err = op.decode(call.in, lim)
-		call.decoded = &d
+		fields := reflect.New(op.In)
+		details, err := call.in.Decode(fields.Interface(), op.Mode, lim)
+		call.decoded = &decoded{fields.Elem().Interface(), details, err}
 	}
 	return call.decoded
 }
