@@ -39,6 +39,17 @@ func (g *failedAttempts) add(rule attemptRule, now store.Time) bool {
 	return true
 }
 
+// attemptsByDevice are the failed attempts of devices.
+type attemptsByDevice map[int64]*failedAttempts
+
+// of returns the failed attempts of a device.
+func (m attemptsByDevice) of(device int64) *failedAttempts {
+	if m[device] == nil {
+		m[device] = &failedAttempts{}
+	}
+	return m[device]
+}
+
 // refuseLocked returns the refusal of an attempt while a lock lasts.
 func refuseLocked(message string, wait time.Duration) *Error {
 	e := Refuse(store.RateLimited, message)
@@ -53,7 +64,7 @@ var shortCodeRule = attemptRule{max: 10, window: time.Minute, lock: time.Minute}
 // and ids are too long to be guessed.
 type shortCodes struct {
 	mu      sync.Mutex
-	devices map[int64]*failedAttempts
+	devices attemptsByDevice
 }
 
 // count counts the outcome of a code of a device. Once the device is locked, it replaces
@@ -62,11 +73,7 @@ type shortCodes struct {
 func (s *shortCodes) count(device int64, now store.Time, outcome error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g := s.devices[device]
-	if g == nil {
-		g = &failedAttempts{}
-		s.devices[device] = g
-	}
+	g := s.devices.of(device)
 	if wait := g.locked(now); wait > 0 {
 		return refuseLocked("Too many unknown codes; for a minute the device takes none but the card's own QR code.", wait)
 	}

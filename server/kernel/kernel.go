@@ -106,7 +106,7 @@ func New(st *store.Store, conf Config) *Kernel {
 		keyLocks: newKeyLocks(conf.IdempotencyWait),
 		pins:     newStaffPINs(),
 		staff:    &staffSessions{all: map[[32]byte]*staffSession{}},
-		codes:    &shortCodes{devices: map[int64]*failedAttempts{}},
+		codes:    &shortCodes{devices: attemptsByDevice{}},
 	}
 	k.requests.Store(conf.RequestSeed &^ (1 << 63))
 	return k

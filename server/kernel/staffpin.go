@@ -29,7 +29,7 @@ type staffPINs struct {
 type locationPINs struct {
 	mu      sync.Mutex // held while a PIN is checked, so that no concurrent ones exceed the rules
 	wrong   failedAttempts
-	devices map[int64]*failedAttempts
+	devices attemptsByDevice
 	right   [32]byte // digest of the last right PIN
 }
 
@@ -85,7 +85,7 @@ func (p *staffPINs) attempt(id *store.TillIdentity, now store.Time, try func(*lo
 	l := p.location(id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	device := l.device(id)
+	device := l.devices.of(id.Device)
 	if err := l.locked(device, now); err != nil {
 		return nil, err
 	}
@@ -100,18 +100,8 @@ func (p *staffPINs) attempt(id *store.TillIdentity, now store.Time, try func(*lo
 
 // location returns the state of the location of a till.
 func (p *staffPINs) location(id *store.TillIdentity) *locationPINs {
-	known, _ := p.locations.LoadOrStore(id.Location, &locationPINs{devices: map[int64]*failedAttempts{}})
+	known, _ := p.locations.LoadOrStore(id.Location, &locationPINs{devices: attemptsByDevice{}})
 	return known.(*locationPINs)
-}
-
-// device returns the failed attempts of a device.
-func (l *locationPINs) device(id *store.TillIdentity) *failedAttempts {
-	device := l.devices[id.Device]
-	if device == nil {
-		device = &failedAttempts{}
-		l.devices[id.Device] = device
-	}
-	return device
 }
 
 // locked returns an error while the location or the device is locked.
