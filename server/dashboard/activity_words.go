@@ -164,20 +164,12 @@ var actionWords = []struct {
 	{"statistics.rebuild", "Counted the statistics again"},
 }
 
-// wordsOf returns the words of an action.
-func wordsOf(action string) (text string, ok bool) {
-	for _, a := range actionWords {
-		if a.action == action {
-			return a.text, true
-		}
-	}
-	return "", false
-}
-
 // actionText says what an action did.
 func (v *visit) actionText(action string) string {
-	if text, ok := wordsOf(action); ok {
-		return v.T(text)
+	for _, a := range actionWords {
+		if a.action == action {
+			return v.T(a.text)
+		}
 	}
 	return action
 }

@@ -3,8 +3,6 @@ package web
 import (
 	"fmt"
 	"html/template"
-	"maps"
-	"slices"
 )
 
 // icons holds the drawings of the icons: strokes on a grid of 24 by 24.
@@ -75,9 +73,6 @@ var icons = map[string]string{
 	"bad":      `<circle cx="12" cy="12" r="8.5"/><path d="M12 7.5V13M12 16v.1"/>`,
 	"help":     `<circle cx="12" cy="12" r="8.5"/><path d="M9.75 9.5a2.3 2.3 0 1 1 3.4 2c-.75.45-1.15.9-1.15 1.75M12 16.25v.1"/>`,
 }
-
-// Icons returns the names of all icons.
-func Icons() []string { return slices.Sorted(maps.Keys(icons)) }
 
 // icon returns an icon that is hidden from screen readers.
 func icon(name string) (template.HTML, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -92,7 +93,7 @@ func newSample(p *Printer, name string) *sample {
 			{Value: "all", Label: "All locations", Hint: "New ones too."},
 			{Value: "some", Label: "Only these locations", Hint: name},
 		},
-		Icons: Icons(),
+		Icons: slices.Sorted(maps.Keys(icons)),
 		QR: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 29 29" role="img" aria-label="QR code"><path fill="#fff" d="M0 ` +
 			`0h29v29H0z"/><path d="M4 4h7v7H4zM18 4h7v7h-7zM4 18h7v7H4zM13 13h3v3h-3zM18 18h3v3h-3zM22 22h3v3h-3z"/></svg>`,
 	}
