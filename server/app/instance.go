@@ -176,11 +176,13 @@ func (i *instance) kernelConfig(a *App, targets *webhook.Guard, onRequest func(m
 		TrustedProxies:          c.TrustedProxies,
 		CheckTarget:             CheckTarget(targets),
 		ErrorPage:               errorPage,
-		Backups:                 i.madeBackups(),
 		TestMail:                i.testMail(&c),
 	}
 	if i.google != nil { // a nil pointer would be a GoogleWallet
 		conf.Google = i.google
+	}
+	if i.backups != nil {
+		conf.Backups = i.backups
 	}
 	return conf
 }
@@ -353,14 +355,6 @@ func (i *instance) testMail(c *Config) func(context.Context, store.Mail) error {
 		i.mail.Put(m)
 		return nil
 	}
-}
-
-// madeBackups returns the backups of the instance, nil if it makes none.
-func (i *instance) madeBackups() kernel.Backups {
-	if i.backups == nil {
-		return nil
-	}
-	return i.backups
 }
 
 // logSetupLink replaces the set-up link and logs it, unless there is an operator. No
