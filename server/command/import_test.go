@@ -45,11 +45,11 @@ func TestImport(t *testing.T) {
 	f := importFile(t)
 	csv := f.write(
 		"members.csv",
-		"Reference ID;First Name;Last Name;Email;Phone;Birthday;Memo;stamps;claimed;Barcode;code_2;claimed_overflow;member_since;"+
-			`Last Visit;expires_at
-r1;Ada;Byron;ada@example.org;333 123 4567;1990-02-28;a note;7;5;036000291452;X 1;;2020-05-01;2026-11-01 23:30;2099-12-31
-r2;Bob;O'Neil;;;02-29;;15;5;;;5;;;
-;;;;;;;0;;Q-3;;;;;
+		"Reference ID;First Name;Given Name;Last Name;Email;Phone;Birthday;Memo;stamps;claimed;Barcode;code_2;claimed_overflow;"+
+			`member_since;Last Visit;expires_at
+r1;Ada;;Byron;ada@example.org;333 123 4567;1990-02-28;a note;7;5;036000291452;X 1;;2020-05-01;2026-11-01 23:30;2099-12-31
+r2;Bob;;O'Neil;;;02-29;;15;5;;;5;;;
+;;;;;;;;0;;Q-3;;;;;
 `,
 	)
 	line := "card import " + csv + " --program Coffee"
@@ -71,6 +71,7 @@ r2;Bob;O'Neil;;;02-29;;15;5;;;5;;;
 	for query, want := range map[string]string{
 		"SELECT group_concat(stamps_count||'/'||opening_stamps||' '||source||' '||ifnull(root_id,'-'), ',') FROM cards": "" +
 			"7/7 import -,10/10 import -,5/5 overflow 2,0/0 import -",
+		"SELECT holder_name FROM cards WHERE id=1":                                                   "Ada Byron", // with a blank cell between
 		"SELECT group_concat(card_id||':'||threshold, ' ') FROM claims WHERE transaction_id IS NULL": "1:5 2:5 3:5",
 		"SELECT phone||' '||birthday||' '||note||' '||member_since FROM contacts WHERE card_id=1": "" +
 			"+393331234567 02-28 a note 2020-05-01",
