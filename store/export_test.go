@@ -251,8 +251,8 @@ func TestExportHasEveryColumn(t *testing.T) {
 func TestExportColumns(t *testing.T) {
 	want := map[string]string{
 		"cards": "card_id program program_name program_type short_code holder_name external_ref holder_email phone birthday note " +
-			"correction member_since correction_at erasure_at stamps balance claimed claimed_overflow expires_at code code_2 code_3 code_4 " +
-			"code_5 state locked created_at last_visit source opening_stamps initial_balance first_location_id activated_at installed_at " +
+			"correction member_since correction_at erasure_at stamps balance claimed claimed_overflow expires_at code code_2 code_3 " +
+			"code_4 code_5 state locked created_at last_visit source opening_stamps initial_balance first_location_id activated_at installed_at " +
 			"platform archived_at consent_version consent_at",
 		"programs": "program_id type name name_localizations description description_localizations category total_stamps " +
 			"repeat_after_reset stamps_expire_after_days welcome_stamps max_stamps_per_day default_expire_after_days discount_percent " +
@@ -262,8 +262,8 @@ func TestExportColumns(t *testing.T) {
 			"created_at updated_at",
 		"transactions": "transaction_id card_id instance_id program_id location_id device_id staff_id type stamps amount prize_id " +
 			"reverses_id overflow_of_id created_at occurred_at reversed_at expired_at client_reference metadata",
-		"locations": "location_id name address city postal_code country_code lat lon require_staff_pin require_staff created_at updated_at " +
-			"disabled_at",
+		"locations": "location_id name address city postal_code country_code lat lon require_staff_pin require_staff created_at " +
+			"updated_at disabled_at",
 		"staff": "staff_id location_ids name created_at disabled_at",
 		"audit": "at actor_type actor_id actor_name action target_id detail",
 	}

@@ -71,7 +71,7 @@ r2;Bob;;O'Neil;;;02-29;;15;5;;;5;;;
 	for query, want := range map[string]string{
 		"SELECT group_concat(stamps_count||'/'||opening_stamps||' '||source||' '||ifnull(root_id,'-'), ',') FROM cards": "" +
 			"7/7 import -,10/10 import -,5/5 overflow 2,0/0 import -",
-		"SELECT holder_name FROM cards WHERE id=1":                                                   "Ada Byron", // with a blank cell between
+		"SELECT holder_name FROM cards WHERE id=1":                                                   "Ada Byron",
 		"SELECT group_concat(card_id||':'||threshold, ' ') FROM claims WHERE transaction_id IS NULL": "1:5 2:5 3:5",
 		"SELECT phone||' '||birthday||' '||note||' '||member_since FROM contacts WHERE card_id=1": "" +
 			"+393331234567 02-28 a note 2020-05-01",
