@@ -251,7 +251,7 @@ func heldByChain() string {
 		case c.Sight == Unseen:
 		case c.Table == "contacts":
 			value := c.Name
-			if strings.HasSuffix(c.Name, "_at") { // as Time is in JSON
+			if typeOf(c.Name) == asTime { // in JSON as Time is
 				value = strings.ReplaceAll("strftime('%Y-%m-%dT%H:%M:%S', ?/1000, 'unixepoch')||printf('.%03dZ', ?%1000)", "?", c.Name)
 			}
 			members = append(members, "'"+c.Name+"', (SELECT "+value+" FROM contacts WHERE card_id=?1)")
