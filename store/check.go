@@ -70,8 +70,8 @@ const (
 // has reports whether the invariant with an index is checked.
 func (d Depth) has(i int) bool { return d == Invariants || (i%4 == 2) == (d == FirstHalf) }
 
-// CheckFile does the same as Check to a depth, for a database that nobody writes; it does not check the invariants of a file
-// without integrity. It tells progress, unless that is nil, how far it is. Errors name the file as name.
+// CheckFile does the same as Check to a depth, for a database that nobody writes. Where the integrity check finds something,
+// it does not check the invariants. It tells progress, unless that is nil, how far it is. Errors name the file as name.
 func CheckFile(db *sqlite.Conn, name string, depth Depth, progress Progress) (findings []string, err error) {
 	v, err := SchemaVersion(db, name)
 	if err != nil {

@@ -36,7 +36,7 @@ const (
 	asID
 )
 
-// columnsOfType has the names of the columns of each type. All others are texts.
+// columnsOfType names the columns of each type. Columns that are not listed are texts.
 var columnsOfType = map[exportType]string{
 	asNumber: "total_stamps stamps_expire_after_days welcome_stamps max_stamps_per_day default_expire_after_days threshold ordinal " +
 		"redemptions stamps opening_stamps consent_version",

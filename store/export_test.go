@@ -95,7 +95,8 @@ func startExportedShop(t *testing.T) (x exportedShop) {
 	})
 	k.sql("UPDATE contacts SET erasure_at=?", k.clock.at())
 	add(chain, "program_name==Coffee|holder_name='=Ada|holder_email=+ada@example.com|external_ref=-1|stamps=5|balance=|claimed=2|"+
-		"erasure_at=2026-01-02T03:04:05.678Z|claimed_overflow=2|phone=+390612345678|birthday=02-29|note=likes \"tea\",\nand 'cake|code=@1|code_2=OLD 2|code_3=|state=active|"+
+		"erasure_at=2026-01-02T03:04:05.678Z|claimed_overflow=2|phone=+390612345678|birthday=02-29|"+
+		"note=likes \"tea\",\nand 'cake|code=@1|code_2=OLD 2|code_3=|state=active|"+
 		"locked=false|last_visit=2026-01-02|expires_at=|installed_at=|short_code=")
 	locked := k.cardWith(coffee, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
 	k.stamped(locked, 1)

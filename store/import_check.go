@@ -61,13 +61,14 @@ func (q *queries) importCheck(shop int64, o ImportOptions) (*ImportCheck, error)
 	return c, q.failed
 }
 
-// Program returns the name of the program.
+// Program returns the program of the cards.
 func (c *ImportCheck) Program() Program { return c.program.Program }
 
-// Row returns what a row would write, and what is wrong with it: the field is that of RowFields, of a code with
-// its index, such as codes.1. It adds that to the faults of cells that the row is without. A faulty row takes no room.
-func (c *ImportCheck) Row(r ImportRow, of ...Detail) (ImportPlan, []Detail) {
-	p, faults := ImportPlan{row: r}, rowFaults(of)
+// Row returns what a row would write, and all faults of the row: those that are given, of cells whose values r does not
+// have, and those that Row finds. The field of a fault is one of RowFields; that of a code has its index, such as codes.1.
+// A faulty row takes no room.
+func (c *ImportCheck) Row(r ImportRow, given ...Detail) (ImportPlan, []Detail) {
+	p, faults := ImportPlan{row: r}, rowFaults(given)
 	faults = append(faults, checkFuture(r.ExpiresAt, c.q.Now)...)
 	contact, details := r.apply(HolderContact{MemberSince: r.MemberSince.Value()}, c.Shop.CountryCode)
 	p.contact = contact

@@ -295,7 +295,8 @@ func dataSchema(in *event.Info, fields map[string]*wire.JSONSchema) *wire.JSONSc
 	return s.JSONSchema
 }
 
-// eventData has the fields of data by name, or by event and name where a name means different things.
+// eventData is a list of all fields that the data of events may have. Where a name means different things, the name of the
+// event stands before it.
 type eventData struct {
 	Card        string             `json:"card_instance_id" doc:"The card."`
 	Parent      store.Null[string] `json:"parent_card_instance_id" doc:"The card whose overflow made this one; null for others."`

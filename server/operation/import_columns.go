@@ -147,8 +147,8 @@ func ImportFieldNames() (names []string) {
 	return names
 }
 
-// row turns the cells of a row into the fields of a card, without the program. codes has those of importFields that the
-// codes of the row are of.
+// row turns the cells of a row into the fields of a card, without the program. codes names the field of each code, such
+// as code_2.
 func (w *importWork) row(raw store.RawRow) (r store.ImportRow, codes []string, faults []store.Detail) {
 	r.Line, w.left = raw.Line, 0
 	form := url.Values{}
