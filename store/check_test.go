@@ -64,16 +64,18 @@ var brokenRules = []brokenRule{
 		"UPDATE programs SET total_stamps=4",
 		"UPDATE programs SET total_stamps=NULL",
 	}},
-	{"stamps_count is not the sum of its ledger", KindCard, []string{
+	{"stamps, balance or time of the last stamp that are not the ledger's, of card", KindCard, []string{
 		"UPDATE cards SET stamps_count=7",
+		"UPDATE cards SET stamps_count=7, opening_left=5",
+		"DELETE FROM transactions; UPDATE cards SET last_stamp_at=NULL",
 		"UPDATE transactions SET stamps_delta=NULL",
-	}},
-	{"stamps_count is not what is left of the stamps of its cycle", KindCard, []string{
 		"UPDATE transactions SET taken=1",
 		"UPDATE cards SET opening_stamps=1, stamps_count=stamps_count+1",
+		"UPDATE cards SET initial_value=3, current_value=5",
+		"UPDATE cards SET last_stamp_at=NULL",
+		"UPDATE cards SET last_stamp_at=last_stamp_at-1",
 	}},
 	{"more stamps left than it began with", KindCard, []string{"UPDATE cards SET opening_left=1"}},
-	{"current_value is not the sum of its ledger", KindCard, []string{"UPDATE cards SET initial_value=3, current_value=5"}},
 	{"stamps out of bounds", KindCard, []string{
 		"UPDATE cards SET stamps_count=-1",
 		"DELETE FROM prizes; UPDATE programs SET total_stamps=NULL, icon_key=NULL",
@@ -127,10 +129,6 @@ var brokenRules = []brokenRule{
 	{"statistics that differ from the ledger: quarter hours of program", KindProgram, []string{
 		"UPDATE quarter_counts SET quarter=quarter+1",
 		"DELETE FROM quarter_counts WHERE location_id=0",
-	}},
-	{"time of the last stamp that is not the ledger's, of card", KindCard, []string{
-		"UPDATE cards SET last_stamp_at=NULL",
-		"UPDATE cards SET last_stamp_at=last_stamp_at-1",
 	}},
 	{"location of the first presentation that is not the ledger's, of card", KindCard, []string{"UPDATE cards SET first_location_id=NULL"}},
 	{"day on which it was last seen that is not the ledger's, of card", KindCard, []string{
