@@ -189,7 +189,7 @@ func (v *View) selectCards(list byte, shop int64, programID, ref, holderEmail Op
 		w.useIndex("c.shop_id=? AND c.email_key=? AND c.deleted_at IS NULL", shop, email)
 	case programID.Set:
 		w.table = cardsByProgram + " c"
-		w.useIndex("c.program_id=? AND c.shop_id=?", program, shop)
+		w.useIndex("c.program_id=? AND +c.shop_id=?", program, shop) // with +, as cards_shop has those of all programs
 	default:
 		w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", shop)
 	}

@@ -113,6 +113,9 @@ var (
 			`transactions_program|transactions_location|audit_shop) \((shop|program|location)_id=\?\)|` +
 			`INDEX cards_seen \(program_id=\?( AND last_seen_day=\?)?\)`,
 	)
+	// narrow matches conditions with an index of their own, and byShop steps that use that of the shop instead.
+	narrow     = regexp.MustCompile(`WHERE [ct]\.(program|card|location)_id=\?`)
+	byShop     = regexp.MustCompile(`INDEX (cards|transactions)_shop \(`)
 	wholeShops = []string{ // deleting a program archives all its cards, a change of its ladder may complete them, an export reads all,
 		// and what is outstanding is on all cards of prepaid programs
 		"c ON c.program_id=p.id WHERE p.shop_id=?3 AND p.type='prepaid'",
@@ -196,6 +199,9 @@ func TestStatementsFollowIndexes(t *testing.T) {
 		if m := wide.FindString(strings.Join(steps, " | ")); m != "" && !strings.Contains(sql, "LIMIT") &&
 			!slices.ContainsFunc(wholeShops, func(part string) bool { return strings.Contains(sql, part) }) {
 			t.Errorf("visits all rows of a shop or program, %q: %s\nplan %s", m, sql, strings.Join(steps, " | "))
+		}
+		if narrow.MatchString(sql) && byShop.MatchString(strings.Join(steps, " | ")) {
+			t.Errorf("looks through the rows of a shop for those of a program, card or location: %s\nplan %s", sql, strings.Join(steps, " | "))
 		}
 		small := false
 		for part := range smallWalks {
