@@ -29,28 +29,37 @@ type importField struct {
 // importFields are all of them. A field whose columns are
 // several, such as first and last name, is their texts with blanks between them.
 var importFields = []importField{
-	{"holder_name", "name fullname customername customer firstname lastname surname givenname familyname nome cognome " +
-		"nombre apellidos apellido prenom nom vorname nachname sobrenome", nil},
-	{"holder_email", "email emailaddress mail correo correoelectronico", nil},
-	{"phone", "phonenumber mobile mobilenumber mobilephone telephone tel cell cellphone telefono telefon handy telemovel " +
-		"portable", nil},
-	{"birthday", "birthdate dateofbirth dob geburtstag geburtsdatum compleanno cumpleanos anniversaire aniversario", birthday},
-	{"note", "notes memo comment comments", nil},
+	{"holder_name", "name fullname customername customer firstname lastname surname givenname familyname " +
+		"nome cognome nomecompleto nomecognome cliente nombre apellidos apellido nombrecompleto prenom nom nomcomplet client " +
+		"vorname nachname kunde kundenname sobrenome apelido", nil},
+	{"holder_email", "email emailaddress mail correo correoelectronico indirizzoemail adresseemail courriel emailadresse mailadresse", nil},
+	{"phone", "phonenumber mobile mobilenumber mobilephone telephone tel cell cellphone telefono numeroditelefono numerotelefono " +
+		"cellulare movil celular numerodetelephone portable telefon telefonnummer mobil mobilnummer handy handynummer telefone " +
+		"telemovel", nil},
+	{"birthday", "birthdate dateofbirth dob geburtstag geburtsdatum compleanno datadinascita datanascita cumpleanos fechadenacimiento " +
+		"anniversaire datedenaissance aniversario datadenascimento", birthday},
+	{"note", "notes memo comment comments nota notas notiz notizen bemerkung bemerkungen kommentar commentaire observaciones " +
+		"observacoes", nil},
 	{"stamps", "activestamps currentstamps stamps stampscount stampcount points pointsbalance currentpoints loyaltypoints " +
-		"punches punti puntos stempel punkte timbri sellos tampons", (*importWork).stamps},
+		"punches punti puntos pontos stempel punkte timbri bollini sellos tampons carimbos selos", (*importWork).stamps},
 	{"balance", "cardbalance giftcardbalance credit storecredit credito saldo guthaben solde", (*importWork).amount},
 	{"claimed", "claimedprizes redeemed", nil},
 	{"claimed_overflow", "", nil},
-	{"code", "code barcode cardnumber cardcode cardno kartennummer numerocarta tessera codice codigo tarjeta carte", nil},
+	{"code", "code barcode cardnumber cardcode cardno kartennummer kartennr strichcode numerocarta ncarta numerotessera ntessera " +
+		"codiceabarre tessera codice codigo codigodebarras tarjeta numerodetarjeta nodetarjeta carte numerodecarte ndecarte codebarres cartao " +
+		"numerodocartao nodocartao", nil},
 	{"code_2", "", nil},
 	{"code_3", "", nil},
 	{"code_4", "", nil},
 	{"code_5", "", nil},
 	{"external_ref", "externalref squarecustomerid customerid id reference referenceid ref memberid membernumber " +
-		"customernumber loyaltyid userid uuid", nil},
-	{"expires_at", "expires expiry expirydate expirationdate expiration validuntil", (*importWork).expiry},
+		"customernumber loyaltyid userid uuid kundennummer kundennr kundenid mitgliedsnummer mitgliedsnr codicecliente " +
+		"numerocliente ncliente idcliente numerodecliente nodecliente codigodecliente numeroclient nclient idclient codeclient", nil},
+	{"expires_at", "expires expiry expirydate expirationdate expiration validuntil gultigbis ablaufdatum scadenza datadiscadenza " +
+		"caducidad validohasta dateexpiration validade", (*importWork).expiry},
 	{"member_since", "membersince createdat created datecreated dateadded joined joindate datejoined joinedon signupdate " +
-		"registered registrationdate firstvisit", (*importWork).day},
+		"registered registrationdate firstvisit mitgliedseit kundeseit clientedal datadiregistrazione clientedesde fechadealta " +
+		"clientdepuis datedinscription", (*importWork).day},
 	{"last_visit", "lastvisited lastseen lastvisitdate lastactivity lastactive lasttransaction ultimavisita letzterbesuch " +
 		"dernierevisite", (*importWork).day},
 	{"state", "", nil},
