@@ -82,6 +82,7 @@ func Read(file []byte) (Sheet, error) {
 // decode returns the text of a file as UTF-8 without a byte order mark.
 func decode(file []byte) ([]byte, error) {
 	decoder := charmap.Windows1252.NewDecoder()
+	wrong := wrongByte(file)
 	switch {
 	case len(file) > MaxBytes:
 		return nil, fmt.Errorf("has more than %d MB", MaxBytes>>20)
@@ -91,14 +92,19 @@ func decode(file []byte) ([]byte, error) {
 		decoder = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewDecoder()
 	case bytes.HasPrefix(file, []byte{0xfe, 0xff}), len(file) > 1 && file[0] == 0 && file[1] != 0:
 		decoder = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder()
-	case utf8.Valid(file):
+	case wrong < 0:
 		decoder = nil
+	case isUTF8(file):
+		return nil, unreadable(file[:wrong])
 	}
 	text := file
 	if decoder != nil {
 		var err error
 		if text, err = decoder.Bytes(file); err != nil {
 			return nil, errors.New("is not a text file")
+		}
+		if at := bytes.IndexRune(text, utf8.RuneError); at >= 0 {
+			return nil, unreadable(text[:at])
 		}
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
@@ -112,6 +118,40 @@ func decode(file []byte) ([]byte, error) {
 		return nil, errors.New("is empty")
 	}
 	return text, nil
+}
+
+// wrongByte returns the index of the first byte that is not UTF-8, or -1.
+func wrongByte(file []byte) int {
+	for i := 0; i < len(file); {
+		r, n := utf8.DecodeRune(file[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// isUTF8 reports whether a file with bytes that are not UTF-8 is UTF-8 all the same: it says so, or has more
+// characters of several bytes. In a text of Windows-1252 these are rare.
+func isUTF8(file []byte) bool {
+	more := 0
+	for i := 0; i < len(file); {
+		r, n := utf8.DecodeRune(file[i:])
+		switch {
+		case n > 1:
+			more++
+		case r == utf8.RuneError:
+			more--
+		}
+		i += n
+	}
+	return more > 0 || bytes.HasPrefix(file, []byte("\ufeff"))
+}
+
+// unreadable returns the error for a character after a part of a file.
+func unreadable(before []byte) error {
+	return fmt.Errorf("has in line %d a character that cannot be read: save the file as UTF-8", bytes.Count(before, []byte("\n"))+1)
 }
 
 // separatorOf returns the character that separates the cells of a table: the one that is most
@@ -145,6 +185,9 @@ func countUnquoted(line []byte, of byte) (n int) {
 // columns returns the names of the columns in the first row.
 func columns(header []string) ([]string, error) {
 	names := clean(header)
+	for i, name := range names {
+		names[i] = strings.Join(strings.Fields(name), " ") // a form of a page changes the ends of lines
+	}
 	for len(names) > 0 && names[len(names)-1] == "" {
 		names = names[:len(names)-1]
 	}
@@ -155,6 +198,9 @@ func columns(header []string) ([]string, error) {
 		if len(name) > maxName {
 			return nil, fmt.Errorf("has in column %d of the first line a name of more than %d bytes", i+1, maxName)
 		}
+		if isContact(name) {
+			return nil, errors.New("has an address or a number in its first line, where the names of the columns must be")
+		}
 		if name != "" && slices.Contains(names[:i], name) {
 			return nil, fmt.Errorf("has two columns with the name %v: give each a name of its own", name)
 		}
@@ -163,6 +209,17 @@ func columns(header []string) ([]string, error) {
 		return nil, errors.New("must have the names of the columns in its first line")
 	}
 	return names, nil
+}
+
+// isContact reports whether the name of a column is an address or a phone number, as in a file without names.
+func isContact(name string) bool {
+	digits := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" +-/().", r) {
+			return -1
+		}
+		return r
+	}, name)
+	return strings.Contains(name, "@") || len(digits) >= 6 && strings.Trim(digits, "0123456789") == ""
 }
 
 // clean returns a copy of cells without blanks around them.

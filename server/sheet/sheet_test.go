@@ -43,7 +43,11 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
-	got, err := Read([]byte("sep=;\na;b\n1,5;\"x\ny\"\n2;z"))
+	got, err := Read([]byte("\"Mobile\r\nnumber\",b\n1,2"))
+	if want := (Sheet{[]string{"Mobile number", "b"}, []store.RawRow{row(3, "1", "2")}}); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("a name of two lines: got %+v, %v", got, err)
+	}
+	got, err = Read([]byte("sep=;\na;b\n1,5;\"x\ny\"\n2;z"))
 	if want := (Sheet{[]string{"a", "b"}, []store.RawRow{row(3, "1,5", "x\ny"), row(5, "2", "z")}}); err != nil ||
 		!reflect.DeepEqual(got, want) {
 		t.Errorf("named separator: got %+v, %v", got, err)
@@ -64,6 +68,12 @@ func TestReadFaults(t *testing.T) {
 		{"bare quote", "sep=,\na,b\n1,x\"y\n", "has in line 3 a quote (\") in a cell"},
 		{"many columns", strings.Repeat("x,", 1_000_000) + "\n1", "has 1000000 columns"},
 		{"column twice", "a,b,a\n1,2,3", "two columns with the name a"},
+		{"mostly UTF-8", "a,b\nZoë,Jörg\nRen\xe9,1\n", "in line 3 a character that cannot be read"},
+		{"a mark and another encoding", "\ufeffa,b\nRen\xe9,1\n", "in line 2 a character that cannot be read"},
+		{"no character of Windows-1252", "a,b\nRen\x81,1\n", "in line 2 a character that cannot be read"},
+		{"half a character of UTF-16", "\xff\xfea\x00\n\x00b\x00c", "in line 2 a character that cannot be read"},
+		{"an address for a name", "ada@example.org,x\n1,2", "an address or a number in its first line"},
+		{"a number for a name", "x,+39 333-123\n1,2", "an address or a number in its first line"},
 		{"no names", ",,\n1", "names of the columns"},
 		{"more cells", "a,b\n1,2\n1,2,3", "in line 3 more cells (3)"},
 		{"more rows", "a\n" + strings.Repeat("1\n", MaxRows+1), "more than 100000 rows"},
