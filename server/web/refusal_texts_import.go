@@ -57,5 +57,9 @@ var importRefusals = []refusal{
 		"In line {0} a quotation mark is never closed, or stands alone within a quotation."},
 	{`has in line %d a quote (") in a cell that does not begin with one`,
 		"In line {0} a cell has a quotation mark and does not begin with one."},
+	{"has in line %d a character that cannot be read: save the file as UTF-8",
+		"Line {0} has a character that cannot be read. Save the file as UTF-8."},
+	{"has an address or a number in its first line, where the names of the columns must be",
+		"The first line must have the names of the columns."},
 	{"cannot be read in line %d", "Line {0} cannot be read."},
 }

@@ -133,7 +133,7 @@ func (c *Conn) Close() error {
 			s.Finalize()
 		}
 	}
-	defer c.raw.forget()
+	defer c.raw.forget(c)
 	return classify(c.db.Close())
 }
 

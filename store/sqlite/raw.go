@@ -91,8 +91,8 @@ func (h handle) handleProgress(c *Conn) {
 // handleBusy makes SQLite call busy of the connection while the file is busy.
 func (h handle) handleBusy() { sqlite3.Xsqlite3_busy_handler(h.tls, h.db, callback(busyHandler), h.db) }
 
-// forget ends the handlers of a connection that is closed.
-func (h handle) forget() { handled.Delete(h.db) }
+// forget ends the handlers of a connection that is closed. Another connection may have got the same handle meanwhile.
+func (h handle) forget(c *Conn) { handled.CompareAndDelete(h.db, c) }
 
 // callback is a function that SQLite calls. Its first words are those of a Go
 // closure, which is how modernc.org/libc represents functions of C.
