@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 )
@@ -108,12 +107,8 @@ func OpenContext(ctx context.Context, path string, mode Mode, pragmas ...string)
 		if err == nil {
 			err = c.Script("PRAGMA " + p)
 		}
-		if i == 0 && err == nil {
-			var wait int64
-			wait, err = c.Number("PRAGMA busy_timeout")
-			c.WaitFor(time.Duration(wait) * time.Millisecond)
-			c.raw.handleBusy()
-			c.InterruptOn(ctx)
+		if i == 0 && err == nil && ctx.Done() != nil {
+			err = c.InterruptOn(ctx)
 		}
 	}
 	if err == nil {
