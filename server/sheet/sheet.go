@@ -82,7 +82,7 @@ func Read(file []byte) (Sheet, error) {
 // decode returns the text of a file as UTF-8 without a byte order mark.
 func decode(file []byte) ([]byte, error) {
 	decoder := charmap.Windows1252.NewDecoder()
-	wrong := wrongByte(file)
+	wrong, isUTF8 := notUTF8(file)
 	switch {
 	case len(file) > MaxBytes:
 		return nil, fmt.Errorf("has more than %d MB", MaxBytes>>20)
@@ -94,7 +94,7 @@ func decode(file []byte) ([]byte, error) {
 		decoder = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder()
 	case wrong < 0:
 		decoder = nil
-	case isUTF8(file):
+	case isUTF8:
 		return nil, unreadable(file[:wrong])
 	}
 	text := file
@@ -120,21 +120,10 @@ func decode(file []byte) ([]byte, error) {
 	return text, nil
 }
 
-// wrongByte returns the index of the first byte that is not UTF-8, or -1.
-func wrongByte(file []byte) int {
-	for i := 0; i < len(file); {
-		r, n := utf8.DecodeRune(file[i:])
-		if r == utf8.RuneError && n == 1 {
-			return i
-		}
-		i += n
-	}
-	return -1
-}
-
-// isUTF8 reports whether a file with bytes that are not UTF-8 is UTF-8 all the same: it says so, or has more
-// characters of several bytes. In a text of Windows-1252 these are rare.
-func isUTF8(file []byte) bool {
+// notUTF8 returns the index of the first byte that is not UTF-8, or -1. isUTF8 reports whether the file is UTF-8 all
+// the same: it says so, or has more characters of several bytes than such bytes. In a text of Windows-1252 these are rare.
+func notUTF8(file []byte) (first int, isUTF8 bool) {
+	first = -1
 	more := 0
 	for i := 0; i < len(file); {
 		r, n := utf8.DecodeRune(file[i:])
@@ -143,10 +132,13 @@ func isUTF8(file []byte) bool {
 			more++
 		case r == utf8.RuneError:
 			more--
+			if first < 0 {
+				first = i
+			}
 		}
 		i += n
 	}
-	return more > 0 || bytes.HasPrefix(file, []byte("\ufeff"))
+	return first, more > 0 || bytes.HasPrefix(file, []byte("\ufeff"))
 }
 
 // unreadable returns the error for a character after a part of a file.
@@ -211,7 +203,8 @@ func columns(header []string) ([]string, error) {
 	return names, nil
 }
 
-// isContact reports whether the name of a column is an address or a phone number, as in a file without names.
+// isContact reports whether the name of a column is an address or a phone number, as in a file without names. A date
+// has fewer digits.
 func isContact(name string) bool {
 	digits := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" +-/().", r) {
@@ -219,7 +212,8 @@ func isContact(name string) bool {
 		}
 		return r
 	}, name)
-	return strings.Contains(name, "@") || len(digits) >= 6 && strings.Trim(digits, "0123456789") == ""
+	isNumber := digits != "" && strings.Trim(digits, "0123456789") == ""
+	return strings.Contains(name, "@") || isNumber && (len(digits) >= 9 || name[0] == '+')
 }
 
 // clean returns a copy of cells without blanks around them.

@@ -47,6 +47,11 @@ func TestRead(t *testing.T) {
 	if want := (Sheet{[]string{"Mobile number", "b"}, []store.RawRow{row(3, "1", "2")}}); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("a name of two lines: got %+v, %v", got, err)
 	}
+	got, err = Read([]byte("2026-01-31,31.12.2026,202601\n1,2,3"))
+	if want := (Sheet{[]string{"2026-01-31", "31.12.2026", "202601"}, []store.RawRow{row(2, "1", "2", "3")}}); err != nil ||
+		!reflect.DeepEqual(got, want) {
+		t.Errorf("names that are dates: got %+v, %v", got, err)
+	}
 	got, err = Read([]byte("sep=;\na;b\n1,5;\"x\ny\"\n2;z"))
 	if want := (Sheet{[]string{"a", "b"}, []store.RawRow{row(3, "1,5", "x\ny"), row(5, "2", "z")}}); err != nil ||
 		!reflect.DeepEqual(got, want) {
@@ -73,6 +78,7 @@ func TestReadFaults(t *testing.T) {
 		{"no character of Windows-1252", "a,b\nRen\x81,1\n", "in line 2 a character that cannot be read"},
 		{"half a character of UTF-16", "\xff\xfea\x00\n\x00b\x00c", "in line 2 a character that cannot be read"},
 		{"an address for a name", "ada@example.org,x\n1,2", "an address or a number in its first line"},
+		{"a number of a country for a name", "x,333 123-4567\n1,2", "an address or a number in its first line"},
 		{"a number for a name", "x,+39 333-123\n1,2", "an address or a number in its first line"},
 		{"no names", ",,\n1", "names of the columns"},
 		{"more cells", "a,b\n1,2\n1,2,3", "in line 3 more cells (3)"},
