@@ -29,9 +29,8 @@ type importField struct {
 // importFields are all of them. A field whose columns are
 // several, such as first and last name, is their texts with blanks between them.
 var importFields = []importField{
-	{"holder_name", "name fullname customername customer firstname lastname surname givenname familyname " +
-		"nome cognome nomecompleto nomecognome cliente nombre apellidos apellido nombrecompleto prenom nom nomcomplet client " +
-		"vorname nachname kunde kundenname sobrenome apelido", nil},
+	{"holder_name", wholeNames + " firstname lastname surname givenname familyname nome cognome nombre apellidos apellido prenom nom " +
+		"vorname nachname sobrenome apelido", nil},
 	{"holder_email", "email emailaddress mail correo correoelectronico indirizzoemail adresseemail courriel emailadresse mailadresse", nil},
 	{"phone", "phonenumber mobile mobilenumber mobilephone telephone tel cell cellphone telefono numeroditelefono numerotelefono " +
 		"cellulare movil celular numerodetelephone portable telefon telefonnummer mobil mobilnummer handy handynummer telefone " +
@@ -80,6 +79,10 @@ func plainName(name string) string {
 // severalColumns is the field that several columns may hold, such as first and last name.
 const severalColumns = "holder_name"
 
+// wholeNames are the names of columns that hold a whole name, or the number of a customer, by their preference. In some
+// files "name" is the family name, beside a column for the given name.
+const wholeNames = "name fullname customername nomecompleto nomecognome nombrecompleto nomcomplet kundenname customer cliente client kunde"
+
 // suggestColumns returns what columns hold, going by their names.
 func suggestColumns(names []string) (columns []store.ImportColumn) {
 	for _, name := range names {
@@ -95,7 +98,31 @@ func suggestColumns(names []string) (columns []store.ImportColumn) {
 			}
 		}
 	}
+	onlyParts(columns)
 	return columns
+}
+
+// onlyParts leaves out the columns of a whole name where those of its parts are there, and all but the first one by
+// preference where they are not.
+func onlyParts(columns []store.ImportColumn) {
+	wholes := strings.Fields(wholeNames)
+	parts, first := 0, len(wholes)
+	for _, c := range columns {
+		at := slices.Index(wholes, plainName(c.Name))
+		switch {
+		case c.Field.V != severalColumns:
+		case at < 0:
+			parts++
+		default:
+			first = min(first, at)
+		}
+	}
+	for n, c := range columns {
+		at := slices.Index(wholes, plainName(c.Name))
+		if c.Field.V == severalColumns && at >= 0 && (at > first || parts > 1 || parts == 1 && at > 0) {
+			columns[n].Field = store.Null[string]{}
+		}
+	}
 }
 
 // mapColumns returns what each column holds: what the mapping says or, where it says nothing, what its name suggests,

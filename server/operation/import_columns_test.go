@@ -28,3 +28,25 @@ func TestSuggestColumns(t *testing.T) {
 		}
 	}
 }
+
+// TestSuggestNames checks which of several columns make the name: no part of it is there twice, and no number of a customer.
+func TestSuggestNames(t *testing.T) {
+	for _, c := range []struct{ names, name []string }{
+		{[]string{"Name", "Given Name", "Family Name"}, []string{"Given Name", "Family Name"}},
+		{[]string{"Vorname", "Name"}, []string{"Vorname", "Name"}},
+		{[]string{"Kunde", "Vorname", "Nachname"}, []string{"Vorname", "Nachname"}},
+		{[]string{"Cliente", "Nome"}, []string{"Nome"}},
+		{[]string{"Customer", "Name"}, []string{"Name"}},
+		{[]string{"Cliente", "Sellos"}, []string{"Cliente"}},
+	} {
+		var have []string
+		for _, column := range suggestColumns(c.names) {
+			if column.Field.V == severalColumns {
+				have = append(have, column.Name)
+			}
+		}
+		if !slices.Equal(have, c.name) {
+			t.Errorf("%q: the name is %q, want %q", c.names, have, c.name)
+		}
+	}
+}
