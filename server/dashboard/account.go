@@ -49,7 +49,6 @@ var (
 // accountPage is the page of a person's own account.
 type accountPage struct {
 	web.Frame
-	Form     *web.Form
 	Profile  operation.Profile
 	Sessions []session
 	Shops    []store.ShopRole
@@ -62,7 +61,7 @@ type session struct {
 	Current bool
 }
 
-func showAccount(v *visit, f *web.Form) error {
+func showAccount(v *visit) error {
 	profile, err := read[operation.Profile](v, operation.GetProfile)
 	if err != nil {
 		return err
@@ -71,19 +70,19 @@ func showAccount(v *visit, f *web.Form) error {
 	if err != nil {
 		return err
 	}
-	v.fill(f, url.Values{"name": {profile.Name}, "language": {profile.Language}})
-	p := accountPage{Frame: v.frame("Your account", accountPath), Form: f, Profile: profile, Shops: v.person.Shops}
+	v.fill(url.Values{"name": {profile.Name}, "language": {profile.Language}})
+	p := accountPage{Frame: v.frame("Your account", accountPath), Profile: profile, Shops: v.person.Shops}
 	for _, s := range list.Data {
 		p.Sessions = append(p.Sessions, session{s, v.device(s.Agent), s.ID == v.person.SessionID})
 	}
 	return v.render("account", p)
 }
 
-func showPassword(v *visit, f *web.Form) error {
-	if problem := f.Errors["current_password"]; problem != "" && v.formStatus == http.StatusUnauthorized {
-		f.Errors["current_password"] = v.T("The password is wrong.")
+func showPassword(v *visit) error {
+	if problem := v.shown.Errors["current_password"]; problem != "" && v.formStatus == http.StatusUnauthorized {
+		v.shown.Errors["current_password"] = v.T("The password is wrong.")
 	}
-	return v.render("password", accountPage{Frame: v.narrow("Change your password", accountPath), Form: f})
+	return v.render("password", accountPage{Frame: v.narrow("Change your password", accountPath)})
 }
 
 // passwordChanged sets the cookie of the session that takes the place of the others.

@@ -16,7 +16,7 @@ import (
 // cardPages are the page of a card and what is done with it at once. card_forms.go has the
 // forms.
 var cardPages = []binding{
-	page(cardAt, func(v *visit) error { return showCard(v, v.newForm(nil)) }),
+	page(cardAt, showCard),
 	confirm(cardAt+"/lock", findCard, asking("Lock the card of {0}?",
 		"Tills refuse the card from now on, and its link shows no code. Stamps, balance and prizes stay. You can unlock "+
 			"it at any time.",
@@ -55,7 +55,6 @@ func cardPath(id string) string { return "/dashboard/card/" + id }
 type cardPage struct {
 	web.Frame
 	store.CardOverview
-	Form      *web.Form
 	Contact   store.HolderContact
 	Path      string
 	State     web.Badge
@@ -74,7 +73,7 @@ type cardPage struct {
 var findCard = reader[store.CardOverview](operation.GetCardOverview)
 
 // showCard shows the card, with what is wrong with what a person wanted to do.
-func showCard(v *visit, f *web.Form) error {
+func showCard(v *visit) error {
 	o, err := findCard(v)
 	if err != nil {
 		return err
@@ -82,14 +81,13 @@ func showCard(v *visit, f *web.Form) error {
 	p := cardPage{
 		Frame:        v.named(v.holder(o.Card), cardsPath),
 		CardOverview: o,
-		Form:         f,
 		Path:         cardPath(o.Card.ID),
 		State:        v.statusBadge(o.Card.Status),
 		Progress:     v.cardProgress(o),
 		Where:        v.T("At every location"),
 		Mails:        v.Mails,
 	}
-	p.Problem = f.Problem
+	p.Problem = v.shown.Problem
 	if !o.Card.AllLocations {
 		names := each(o.Card.Locations, func(l store.NamedLocation) string { return l.Name })
 		p.Where = cmp.Or(strings.Join(names, ", "), "–")

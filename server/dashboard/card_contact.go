@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"punchcard/server/operation"
-	"punchcard/server/web"
 	"punchcard/store"
 )
 
@@ -28,15 +27,15 @@ func codeLines(_ *visit, form url.Values) url.Values {
 	return form
 }
 
-func showContact(v *visit, c store.HolderContact, f *web.Form) error {
+func showContact(v *visit, c store.HolderContact) error {
 	values := formValues(&c)
 	values["codes"] = []string{strings.Join(c.Codes, "\n")}
-	v.fill(f, values)
+	v.fill(values)
 	card, err := getCard(v)
 	if err != nil {
 		return err
 	}
-	p := v.cardForm("Phone, birthday and note", f)
+	p := v.cardForm("Phone, birthday and note")
 	p.Card = card
 	return v.render("card_contact", p)
 }

@@ -69,7 +69,6 @@ var cardFormPages = []binding{
 // cardFormPage is a form about a card, or the link of one.
 type cardFormPage struct {
 	web.Frame
-	Form        *web.Form
 	Card        store.CardDetail
 	Programs    []web.Option
 	Locked      string // why the holder cannot be changed
@@ -84,13 +83,13 @@ type cardFormPage struct {
 	Locations   []web.Option
 }
 
-func (v *visit) cardForm(title web.Text, f *web.Form) cardFormPage {
-	return cardFormPage{Frame: v.narrow(title, cardsPath), Form: f, Mails: v.Mails}
+func (v *visit) cardForm(title web.Text) cardFormPage {
+	return cardFormPage{Frame: v.narrow(title, cardsPath), Mails: v.Mails}
 }
 
-func showIssue(v *visit, f *web.Form) (err error) {
-	v.fill(f, url.Values{"_program": {v.r.URL.Query().Get("program_id")}})
-	p := v.cardForm("Issue a card", f)
+func showIssue(v *visit) (err error) {
+	v.fill(url.Values{"_program": {v.r.URL.Query().Get("program_id")}})
+	p := v.cardForm("Issue a card")
 	if p.Programs, err = v.programOptions(); err != nil {
 		return err
 	}
@@ -134,9 +133,9 @@ func changedCard(v *visit, form url.Values) url.Values {
 	return cardTimes(v, form)
 }
 
-func showEditCard(v *visit, c store.CardDetail, f *web.Form) error {
-	v.fill(f, v.cardValues(c))
-	p := v.cardForm("Edit card", f)
+func showEditCard(v *visit, c store.CardDetail) error {
+	v.fill(v.cardValues(c))
+	p := v.cardForm("Edit card")
 	p.Card = c
 	if c.InstalledAt.Valid {
 		p.Locked = v.T("The card is on a phone, so this cannot change. Reissue the card instead.")
@@ -144,8 +143,8 @@ func showEditCard(v *visit, c store.CardDetail, f *web.Form) error {
 	return v.render("card_edit", p)
 }
 
-func showAdjust(v *visit, c store.CardDetail, f *web.Form) error {
-	p := v.cardForm("Adjust card", f)
+func showAdjust(v *visit, c store.CardDetail) error {
+	p := v.cardForm("Adjust card")
 	p.Card = c
 	locations, err := v.locations()
 	if err != nil {
@@ -173,15 +172,15 @@ func adjustFields(v *visit, form url.Values) url.Values {
 	return form
 }
 
-func showReissue(v *visit, c store.CardDetail, f *web.Form) error {
+func showReissue(v *visit, c store.CardDetail) error {
 	values := v.cardValues(c)
 	values.Del("expires_at")
-	v.fill(f, values)
+	v.fill(values)
 	contact, err := getContact(v)
 	if err != nil {
 		return err
 	}
-	p := v.cardForm("Reissue card", f)
+	p := v.cardForm("Reissue card")
 	p.Card, p.Codes = c, strings.Join(contact.Codes, ", ")
 	return v.render("card_reissue", p)
 }
@@ -189,7 +188,7 @@ func showReissue(v *visit, c store.CardDetail, f *web.Form) error {
 // showLink returns what shows a new link with its QR code, which is not shown again.
 func showLink(title web.Text) answered {
 	return then(func(v *visit, c operation.IssuedCard) error {
-		p := v.cardForm(title, v.newForm(nil))
+		p := v.cardForm(title)
 		p.Issued, p.QR = c, template.HTML(c.InstallQRSVG)
 		p.Unreachable = v.unreachable()
 		program, err := v.programForm(c.ProgramID)

@@ -61,7 +61,6 @@ func showMergeChoice(v *visit) error {
 // mergePage shows two cards side by side before they are merged.
 type mergePage struct {
 	web.Frame
-	Form      *web.Form
 	Rows      []mergeRow
 	Moves     []string
 	Refused   string // why it cannot be done; empty: it can
@@ -76,7 +75,7 @@ type mergeRow struct {
 	Keep, Gone string
 }
 
-func showMerge(v *visit, f *web.Form) error {
+func showMerge(v *visit) error {
 	goneID := v.params.ByName("gone")
 	kept, err := read[store.Customer](v, operation.GetCustomer)
 	if err != nil {
@@ -87,7 +86,7 @@ func showMerge(v *visit, f *web.Form) error {
 		return err
 	}
 	keep, gone := kept.Cards[0], other.Cards[0]
-	p := mergePage{Frame: v.frame("Merge two cards", cardsPath), Form: f, Back: cardPath(v.id())}
+	p := mergePage{Frame: v.frame("Merge two cards", cardsPath), Back: cardPath(v.id())}
 	p.Problem = "" // the summary of the form says it
 	p.Swap = cardPath(goneID) + "/merge/" + v.id()
 	var filled []string

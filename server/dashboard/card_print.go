@@ -25,7 +25,6 @@ var cardPrintPages = []binding{form(printPath, showPrintForm, action{
 // printPage is the data of the page with the form, and of that with the sheets.
 type printPage struct {
 	web.Frame
-	Form     *web.Form
 	Programs []web.Option
 	Shop     string
 	Program  string
@@ -59,9 +58,9 @@ const sheetStyle = `
 	`grid-template-columns:85mm 85mm}.sheet+.sheet{break-before:page}}
 `
 
-func showPrintForm(v *visit, f *web.Form) (err error) {
-	v.fill(f, url.Values{"_program": {v.r.URL.Query().Get("program_id")}, "count": {"20"}})
-	p := printPage{Frame: v.narrow("Print cards", cardsPath), Form: f}
+func showPrintForm(v *visit) (err error) {
+	v.fill(url.Values{"_program": {v.r.URL.Query().Get("program_id")}, "count": {"20"}})
+	p := printPage{Frame: v.narrow("Print cards", cardsPath)}
 	if p.Programs, err = v.programOptions(); err != nil {
 		return err
 	}

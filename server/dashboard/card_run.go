@@ -74,7 +74,6 @@ func (v *visit) changeOptions() []web.Option {
 // changePage asks before many cards are changed.
 type changePage struct {
 	web.Frame
-	Form      *web.Form
 	Change    change
 	Total     string
 	Hidden    []web.Option
@@ -82,11 +81,11 @@ type changePage struct {
 }
 
 // showChange asks before a change of the cards that are ticked, or of all of the filter.
-func showChange(v *visit, f *web.Form) error {
+func showChange(v *visit) error {
 	q := v.sent()
 	ids, all := v.chosenCards(), q.Get("all") == "true"
 	c := changeOf(q.Get("action"))
-	p := changePage{Frame: v.narrow(c.Button, cardsPath), Form: f, Change: c}
+	p := changePage{Frame: v.narrow(c.Button, cardsPath), Change: c}
 	total := store.Total{N: int64(len(ids))}
 	hide := func(name, value string) { p.Hidden = append(p.Hidden, web.Option{Value: name, Label: value}) }
 	hide("action", c.Action)
@@ -100,7 +99,7 @@ func showChange(v *visit, f *web.Form) error {
 	} else {
 		hide("card_ids", strings.Join(ids, " "))
 		if len(ids) == 0 && v.form == nil {
-			f.Problem = v.T(chooseCards)
+			v.shown.Problem = v.T(chooseCards)
 		}
 	}
 	p.Total = v.cardTotal(total)
@@ -149,14 +148,13 @@ func showRuns(v *visit, list operation.List[store.CardRun]) error {
 // runPage shows how far a change of many cards is, and what it could not do.
 type runPage struct {
 	web.Frame
-	Form     *web.Form
 	Run      runRow
 	Percent  int64
 	Refusals []store.RunRefusal // whose messages are sentences
 }
 
 func showRun(v *visit, r store.CardRunReport) error {
-	p := runPage{v.frame("Change of many cards", cardsPath), v.newForm(nil), v.runRow(r.CardRun), 100, r.Refusals}
+	p := runPage{v.frame("Change of many cards", cardsPath), v.runRow(r.CardRun), 100, r.Refusals}
 	if r.State != store.RunDone {
 		p.Percent = min(100, 100*(r.Done+r.Refused)/max(1, r.Total))
 	}

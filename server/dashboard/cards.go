@@ -36,7 +36,6 @@ type cardsPage struct {
 	Export    string       // path of the export of the filter
 	Hidden    []web.Option // the filter, for the form that chooses cards
 	Changes   []web.Option
-	Form      *web.Form // of what to change
 	Cards     []cardRow
 	Pager     web.Pager
 	Now       time.Time
@@ -64,7 +63,6 @@ func showCards(v *visit) error {
 		Export:   cardsPath + ".csv",
 		Hidden:   hiddenFilter(q),
 		Changes:  v.changeOptions(),
-		Form:     v.newForm(nil),
 		Now:      v.now().Std(),
 	}
 	if filter := nonEmpty(q, exportFilters...); len(filter) > 0 {

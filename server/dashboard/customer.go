@@ -91,7 +91,7 @@ func exportCustomer(v *visit) error {
 }
 
 // showEraseCustomer asks before the cards that are ticked are erased.
-func showEraseCustomer(v *visit, f *web.Form) error {
+func showEraseCustomer(v *visit) error {
 	ids := v.chosenCards()
 	if len(ids) == 0 {
 		return showCustomer(v, v.T(chooseCards))
@@ -110,7 +110,7 @@ func showEraseCustomer(v *visit, f *web.Form) error {
 	}
 	ask.Consequences = append(ask.Consequences, v.T("Stamps, balance and prizes of these cards are lost."))
 	ask.Fields = map[string]string{"card_ids": strings.Join(ids, " ")}
-	ask.Type, ask.Form = v.eraseWord(c.Cards[0].HolderName), f
+	ask.Type = v.eraseWord(c.Cards[0].HolderName)
 	ask.Cancel = cardPath(v.id()) + "/customer"
 	return v.confirm(ask)
 }

@@ -155,35 +155,28 @@ func post(pattern string, a action) binding {
 
 // openForm binds a form and its page, which also those get who may not invoke the operation. It is
 // shown again with what is wrong.
-func openForm(pattern string, show func(*visit, *web.Form) error, a action) binding {
+func openForm(pattern string, show func(*visit) error, a action) binding {
 	a.again = show
 	b := post(pattern, a)
-	b.get = func(v *visit) error { return show(v, v.newForm(nil)) }
+	b.get = show
 	return b
 }
 
 // form binds a form and its page, which only those get who may invoke the operation.
-func form(pattern string, show func(*visit, *web.Form) error, a action) binding {
+func form(pattern string, show func(*visit) error, a action) binding {
 	b := openForm(pattern, show, a)
-	all := b.get
 	b.get = func(v *visit) error {
 		if err := v.require(a.op); err != nil {
 			return err
 		}
-		return all(v)
+		return show(v)
 	}
 	return b
 }
 
 // edit binds a form about what find returns, as form does.
-func edit[T any](pattern string, find func(*visit) (T, error), show func(*visit, T, *web.Form) error, a action) binding {
-	return form(pattern, func(v *visit, f *web.Form) error {
-		found, err := find(v)
-		if err != nil {
-			return err
-		}
-		return show(v, found, f)
-	}, a)
+func edit[T any](pattern string, find func(*visit) (T, error), show func(*visit, T) error, a action) binding {
+	return form(pattern, about(find, show), a)
 }
 
 // confirm binds a change of what find returns, and the page that asks before it. Unless the action
@@ -201,12 +194,11 @@ func confirm[T any](pattern string, find func(*visit) (T, error), ask func(*visi
 // question does so for a page of any kind.
 func question(pattern string, ask func(*visit) (web.ConfirmPage, error), a action) binding {
 	again := a.again
-	b := form(pattern, func(v *visit, f *web.Form) error {
+	b := form(pattern, func(v *visit) error {
 		c, err := ask(v)
 		if err != nil {
 			return err
 		}
-		c.Form = f
 		if c.Cancel == "" {
 			c.Cancel = a.path(v)
 		}
@@ -224,7 +216,7 @@ func nothing(*visit) (none kernel.None, err error) { return none, nil }
 
 // publicForm binds a form and its page for visitors who are not signed in. They call operations as
 // a visitor, also if they are signed in.
-func publicForm(pattern string, show func(*visit, *web.Form) error, a action) binding {
+func publicForm(pattern string, show func(*visit) error, a action) binding {
 	b := openForm(pattern, show, a)
 	b.public = true
 	return b

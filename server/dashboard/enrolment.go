@@ -26,7 +26,6 @@ func enrolmentPath(id string) string { return programPath(id) + "/enrolment" }
 // enrolmentPage is the page of the form for new cards.
 type enrolmentPage struct {
 	web.Frame
-	Form    *web.Form
 	Program store.ProgramForm
 	State   store.Enrolment
 	QR      template.HTML // of the form's address; empty: it has none yet
@@ -38,15 +37,14 @@ type enrolmentPage struct {
 // suggestedCards is how many cards a form may make, unless a person says otherwise.
 const suggestedCards = "1000"
 
-func showEnrolment(v *visit, program store.ProgramForm, f *web.Form) error {
+func showEnrolment(v *visit, program store.ProgramForm) error {
 	e, err := read[store.Enrolment](v, operation.GetEnrolment)
 	if err != nil {
 		return err
 	}
-	v.fill(f, enrolmentValues(&e, program.Name))
+	v.fill(enrolmentValues(&e, program.Name))
 	p := enrolmentPage{
 		Frame:   v.frame("Cards that customers make", programsPath),
-		Form:    f,
 		Program: program,
 		State:   e,
 		Before:  withoutScheme(v.shopURL()) + "/join/",

@@ -34,7 +34,7 @@ func (v *visit) refuse(err error) {
 		v.redirect(path, "")
 		return
 	case store.ProofRequired:
-		if err = askProof(v, nil); err == nil {
+		if err = askProof(v); err == nil {
 			return
 		}
 		e = v.Kernel.Report(v.w, err)

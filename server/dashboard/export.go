@@ -21,15 +21,13 @@ var exportPages = []binding{
 // exportPage is the page of the export.
 type exportPage struct {
 	web.Frame
-	Form    *web.Form
 	Formats []web.Option
 }
 
-func showExport(v *visit, f *web.Form) error {
-	v.fill(f, url.Values{"format": {"csv"}})
+func showExport(v *visit) error {
+	v.fill(url.Values{"format": {"csv"}})
 	return v.render("export", exportPage{
 		Frame: v.narrow("Export", settingsPath),
-		Form:  f,
 		Formats: []web.Option{
 			{Value: "csv", Label: v.T("Tables (CSV), for spreadsheets and other loyalty programs")},
 			{Value: "jsonl", Label: v.T("Lines of JSON, for programs")},

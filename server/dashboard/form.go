@@ -78,7 +78,7 @@ type action struct {
 	// then answers a success instead; see [then].
 	then answered
 	// again shows the form again, with what is wrong. Nil: an error is a page.
-	again     func(*visit, *web.Form) error
+	again     func(*visit) error
 	asksAgain bool // again shows the page that asked; see [confirm]
 	// at has the fields beside which refusals without details are shown.
 	at map[store.Code]string
@@ -159,7 +159,8 @@ func (a action) refuse(v *visit, err error) error {
 	if a.again == nil || !faulty(err) {
 		return err
 	}
-	return a.again(v, v.faultyForm(err, a.at))
+	v.faultyForm(err, a.at)
+	return a.again(v)
 }
 
 // faulty reports whether an error is about what a person filled in, so that the form is
@@ -177,10 +178,11 @@ func faulty(err error) bool {
 	return e.Code == store.InvalidCredentials
 }
 
-// faultyForm returns the form that was sent, with what is wrong. at has the fields of
+// faultyForm makes the form that was sent that of the page, with what is wrong. at has the fields of
 // codes without details.
-func (v *visit) faultyForm(err error, at map[store.Code]string) *web.Form {
+func (v *visit) faultyForm(err error, at map[store.Code]string) {
 	f := v.newForm(v.form)
+	v.shown = f
 	e := v.Kernel.Report(v.w, err)
 	v.formStatus = e.Status
 	e.SetRetryAfter(v.w.Header())
@@ -193,7 +195,7 @@ func (v *visit) faultyForm(err error, at map[store.Code]string) *web.Form {
 		}
 	}
 	if len(e.Details) > 0 {
-		return f
+		return
 	}
 	text, args, field := web.Refusal(e.Message, v.requestID())
 	problem := v.T(text, args...)
@@ -213,7 +215,6 @@ func (v *visit) faultyForm(err error, at map[store.Code]string) *web.Form {
 	default:
 		f.Problem = problem
 	}
-	return f
 }
 
 // problem says what is wrong with a field as a sentence that stands beside it.

@@ -40,7 +40,7 @@ var navigation = []entry{
 // frame returns what surrounds a page: its title, the navigation with the section that
 // is marked as current, and the sentence about what was just done.
 func (v *visit) frame(title web.Text, section string, args ...any) web.Frame {
-	f := web.Frame{Title: v.T(title, args...), Flash: v.flash()}
+	f := web.Frame{Title: v.T(title, args...), Flash: v.flash(), Form: v.shown}
 	if v.person == nil || v.person.Pending {
 		return f
 	}
@@ -152,10 +152,10 @@ func (v *visit) sent() url.Values {
 	return v.r.URL.Query()
 }
 
-// fill sets what a form contains at first. One that was sent keeps what it has.
-func (v *visit) fill(f *web.Form, values url.Values) {
+// fill sets what the form of the page contains at first. One that was sent keeps what it has.
+func (v *visit) fill(values url.Values) {
 	if v.form == nil {
-		f.Values = values
+		v.shown.Values = values
 	}
 }
 

@@ -14,7 +14,7 @@ const healthPath = "/dashboard/health"
 
 // healthPages are the pages of the server's health, for operators.
 var healthPages = []binding{
-	page(healthPath, func(v *visit) error { return showHealth(v, v.newForm(nil)) }),
+	page(healthPath, showHealth),
 	page(healthPath+"/limits", showLimits),
 	post(healthPath+"/backup", action{op: operation.MakeBackup, then: then(afterBackup)}),
 	post(healthPath+"/mail", action{
@@ -42,7 +42,6 @@ func afterBackup(v *visit, m operation.BackupMade) error {
 type healthPage struct {
 	web.Frame
 	Tabs      []web.NavItem
-	Form      *web.Form
 	Attention []attention
 	Status    Status
 	Health    operation.Health
@@ -57,7 +56,7 @@ func (v *visit) healthTabs(current string) []web.NavItem {
 	}
 }
 
-func showHealth(v *visit, f *web.Form) error {
+func showHealth(v *visit) error {
 	h, err := read[operation.Health](v, operation.GetHealth)
 	if err != nil {
 		return err
@@ -65,7 +64,6 @@ func showHealth(v *visit, f *web.Form) error {
 	p := healthPage{
 		Frame:  v.frame("Health", healthPath),
 		Tabs:   v.healthTabs(healthPath),
-		Form:   f,
 		Status: v.Status(),
 		Health: h,
 		Now:    v.now(),

@@ -75,16 +75,15 @@ var importLabels = map[string]web.Text{
 // importsPage is the form of a file, and the imports before.
 type importsPage struct {
 	web.Frame
-	Form *web.Form
 	Runs []store.ImportRun
 }
 
-func showImports(v *visit, f *web.Form) error {
+func showImports(v *visit) error {
 	runs, err := read[operation.List[store.ImportRun]](v, operation.ListImports)
 	if err != nil {
 		return err
 	}
-	return v.render("imports", importsPage{v.frame("Import cards", cardsPath), f, runs.Data})
+	return v.render("imports", importsPage{v.frame("Import cards", cardsPath), runs.Data})
 }
 
 // importPage is an import that has begun: how far it is, and what it left out.
@@ -98,7 +97,6 @@ type importPage struct {
 type mappingPage struct {
 	web.Frame
 	Run      store.ImportRunReport
-	Form     *web.Form
 	Programs []web.Option
 	Columns  []importColumn
 	Fields   []web.Option
@@ -125,10 +123,10 @@ func listed[T any](all []T) (first []T, more int) {
 
 var findImport = reader[store.ImportRunReport](operation.GetImport)
 
-func showImport(v *visit, run store.ImportRunReport, f *web.Form) error {
+func showImport(v *visit, run store.ImportRunReport) error {
 	frame := v.named(cmp.Or(run.FileName.V, v.T("Import")), cardsPath)
 	if run.State == store.ImportUploaded {
-		return v.showMapping(&mappingPage{Frame: frame, Run: run, Form: f, Mails: v.Mails})
+		return v.showMapping(&mappingPage{Frame: frame, Run: run, Mails: v.Mails})
 	}
 	return v.render("import", v.importPage(frame, run))
 }
@@ -163,7 +161,7 @@ func (v *visit) showMapping(p *mappingPage) error {
 		values.Set("allow_unkeyed", "true") // no row can have either
 		report, err = v.checkImport(values)
 	}
-	v.fill(p.Form, values)
+	v.fill(values)
 	if err != nil && !v.faultyFilter(p.Form, err) {
 		return err
 	}

@@ -42,13 +42,13 @@ func chosenClass(v *visit) string {
 	return "api"
 }
 
-func showNewKey(v *visit, f *web.Form) error {
-	v.fill(f, url.Values{"class": {chosenClass(v)}})
+func showNewKey(v *visit) error {
+	v.fill(url.Values{"class": {chosenClass(v)}})
 	locations, err := v.locationOptions()
 	if err != nil {
 		return err
 	}
-	p := keyPage{Frame: v.narrow("New key", keysPath), Form: f, Locations: locations}
+	p := keyPage{Frame: v.narrow("New key", keysPath), Locations: locations}
 	p.Classes = []web.Option{
 		v.option("api", "REST", "For your own programs, such as a cash register or a newsletter tool."),
 		v.option("mcp", "MCP", "For AI assistants."),

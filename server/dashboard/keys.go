@@ -152,7 +152,6 @@ func showKeys(v *visit) error {
 // keyPage is the page of a key, also with its forms and its secret.
 type keyPage struct {
 	web.Frame
-	Form      *web.Form
 	Key       keyRow       // before its rotation, if it was rotated
 	Scopes    []web.Option // of the key, or those to choose
 	Locations []web.Option
@@ -181,8 +180,8 @@ func showKey(v *visit, k keyRow) error {
 	return v.render("key", p)
 }
 
-func showRotateKey(v *visit, k keyRow, f *web.Form) error {
-	p := keyPage{Frame: v.narrow("Rotate {0}", keysPath, k.Name), Key: k, Form: f}
+func showRotateKey(v *visit, k keyRow) error {
+	p := keyPage{Frame: v.narrow("Rotate {0}", keysPath, k.Name), Key: k}
 	usual := v.Kernel.Store().Limits().RotationHours
 	hours := []int{0, 1, 24, 72, 168}
 	if !slices.Contains(hours, usual) {

@@ -78,7 +78,6 @@ type locationPage struct {
 	web.Frame
 	Location store.LocationSettings
 	Address  string // on one line
-	Form     *web.Form
 	Tills    []till // that work
 }
 
@@ -90,7 +89,6 @@ func showLocation(v *visit, l store.LocationSettings) error {
 		Frame:    v.named(v.locationName(l.Name), locationsPath),
 		Location: l,
 		Address:  address(l.Location),
-		Form:     v.newForm(nil),
 	}
 	tills, err := allTills(v)
 	if err != nil {
@@ -111,13 +109,13 @@ func address(l store.Location) string {
 	return strings.Join(parts, ", ")
 }
 
-func showNewLocation(v *visit, f *web.Form) error {
-	return v.render("location_form", locationPage{Frame: v.narrow("New location", locationsPath), Form: f})
+func showNewLocation(v *visit) error {
+	return v.render("location_form", locationPage{Frame: v.narrow("New location", locationsPath)})
 }
 
-func showEditLocation(v *visit, l store.LocationSettings, f *web.Form) error {
-	v.fill(f, formValues(&l))
-	return v.render("location_form", locationPage{Frame: v.narrow("Edit location", locationsPath), Location: l, Form: f})
+func showEditLocation(v *visit, l store.LocationSettings) error {
+	v.fill(formValues(&l))
+	return v.render("location_form", locationPage{Frame: v.narrow("Edit location", locationsPath), Location: l})
 }
 
 // keepEmpty leaves out the parts of the address that are empty and stay so: an update may
@@ -143,6 +141,6 @@ func askDisable(v *visit, l store.LocationSettings) web.ConfirmPage {
 		"Disable the location", l.Name)
 }
 
-func showPIN(v *visit, l store.LocationSettings, f *web.Form) error {
-	return v.render("location_pin", locationPage{Frame: v.narrow("Staff PIN", locationsPath), Location: l, Form: f})
+func showPIN(v *visit, l store.LocationSettings) error {
+	return v.render("location_pin", locationPage{Frame: v.narrow("Staff PIN", locationsPath), Location: l})
 }

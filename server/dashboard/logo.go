@@ -43,16 +43,15 @@ func logoPath(hash store.Null[string]) string {
 // logoPage is the page of the logo of a program.
 type logoPage struct {
 	web.Frame
-	Form    *web.Form
 	Program store.ProgramForm
 	Face    web.HolderCard
 }
 
-func showLogo(v *visit, program store.ProgramForm, f *web.Form) error {
+func showLogo(v *visit, program store.ProgramForm) error {
 	if program.HasInstalledCards {
-		f.Problem = "" // the page says that the logo stays as it is
+		v.shown.Problem = "" // the page says that the logo stays as it is
 	}
-	p := logoPage{Frame: v.frame("Logo", programsPath), Form: f, Program: program, Face: v.sampleCard(&program)}
+	p := logoPage{Frame: v.frame("Logo", programsPath), Program: program, Face: v.sampleCard(&program)}
 	p.Style = p.Face.Style()
 	return v.render("program_logo", p)
 }

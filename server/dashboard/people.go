@@ -72,7 +72,6 @@ type peoplePage struct {
 	operation.People
 	Roles  []web.Option
 	Member store.Member // of the form of a role
-	Form   *web.Form
 	Link   store.CreatedLink
 }
 
@@ -80,9 +79,9 @@ func showPeople(v *visit, people operation.People) error {
 	return v.render("people", peoplePage{Frame: v.frame("People", peoplePath), People: people, Roles: v.roleOptions()})
 }
 
-func showInvite(v *visit, f *web.Form) error {
-	v.fill(f, url.Values{"role": {store.RoleManager}})
-	p := peoplePage{Frame: v.narrow("Invite a person", peoplePath), Form: f, Roles: v.roleOptions()}
+func showInvite(v *visit) error {
+	v.fill(url.Values{"role": {store.RoleManager}})
+	p := peoplePage{Frame: v.narrow("Invite a person", peoplePath), Roles: v.roleOptions()}
 	if v.allows(kernel.Operator) {
 		p.Roles = append(p.Roles, v.roleOption("operator"))
 	}
@@ -116,9 +115,9 @@ func findInvitation(v *visit) (store.Invitation, error) {
 	return find(v, people.Invitations, err, func(i store.Invitation) string { return i.ID }, "No such invitation.")
 }
 
-func showRole(v *visit, m store.Member, f *web.Form) error {
-	v.fill(f, url.Values{"role": {m.Role}})
-	return v.render("role", peoplePage{Frame: v.narrow("Role of {0}", peoplePath, m.Name), Form: f, Member: m, Roles: v.roleOptions()})
+func showRole(v *visit, m store.Member) error {
+	v.fill(url.Values{"role": {m.Role}})
+	return v.render("role", peoplePage{Frame: v.narrow("Role of {0}", peoplePath, m.Name), Member: m, Roles: v.roleOptions()})
 }
 
 func askRemovePerson(v *visit, m store.Member) web.ConfirmPage {

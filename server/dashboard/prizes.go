@@ -82,7 +82,6 @@ func orderFields(_ *visit, form url.Values) url.Values {
 // prizePage is the page of the form of a prize.
 type prizePage struct {
 	web.Frame
-	Form    *web.Form
 	Program store.ProgramForm
 	Prize   store.PrizeForm
 }
@@ -90,13 +89,13 @@ type prizePage struct {
 // OpenLanguages reports whether the part with other languages is open.
 func (p prizePage) OpenLanguages() bool { return anyOf(p.Form, "_localizations.") }
 
-func showNewPrize(v *visit, p store.ProgramForm, f *web.Form) error {
-	return v.prizeForm("New prize", p, store.PrizeForm{}, f)
+func showNewPrize(v *visit, p store.ProgramForm) error {
+	return v.prizeForm("New prize", p, store.PrizeForm{})
 }
 
-func showEditPrize(v *visit, z programPrize, f *web.Form) error {
-	v.fill(f, formValues(&z.PrizeForm))
-	return v.prizeForm("Edit prize", z.Program.ProgramForm, z.PrizeForm, f)
+func showEditPrize(v *visit, z programPrize) error {
+	v.fill(formValues(&z.PrizeForm))
+	return v.prizeForm("Edit prize", z.Program.ProgramForm, z.PrizeForm)
 }
 
 // programPrize is a prize with its program.
@@ -120,11 +119,10 @@ func findPrize(v *visit) (programPrize, error) {
 }
 
 // prizeForm shows the form of a prize.
-func (v *visit) prizeForm(title web.Text, program store.ProgramForm, z store.PrizeForm, f *web.Form) error {
-	dropListErrors(f)
+func (v *visit) prizeForm(title web.Text, program store.ProgramForm, z store.PrizeForm) error {
+	dropListErrors(v.shown)
 	return v.render("prize_form", prizePage{
 		Frame:   v.narrow(title, programsPath),
-		Form:    f,
 		Program: program,
 		Prize:   z,
 	})

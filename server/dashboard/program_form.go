@@ -18,7 +18,6 @@ import (
 // programForm is the page of the form of a program.
 type programForm struct {
 	web.Frame
-	Form      *web.Form
 	Steps     []web.Step // of the set-up, for the first program
 	Path      string     // of the form
 	Preview   string     // path of the preview
@@ -87,7 +86,8 @@ func newProgram(v *visit) error {
 	if programTypes[values.Get("type")] == "" {
 		return showTemplates(v)
 	}
-	return showNewProgram(v, v.newForm(values))
+	v.fill(values)
+	return showNewProgram(v)
 }
 
 // programValues returns what the form of a program contains.
@@ -110,16 +110,15 @@ func (v *visit) programValues(p *store.ProgramForm) url.Values {
 // prizeField returns the name of a field of a prize in the form of a program.
 func prizeField(i int, field string) string { return fmt.Sprintf("prizes.%d.%s", i, field) }
 
-func showNewProgram(v *visit, f *web.Form) error {
+func showNewProgram(v *visit) error {
 	p := programForm{
 		Frame:   v.frame("New program", programsPath),
-		Form:    f,
 		Path:    "/dashboard/new/program",
 		Preview: "/dashboard/new/program/preview",
 		Cancel:  "/dashboard/new/program",
-		Type:    f.Value("type"),
+		Type:    v.shown.Value("type"),
 	}
-	filled := 0
+	filled, f := 0, v.shown
 	for filled < maxPrizes && f.Value(prizeField(filled, "name"))+f.Value(prizeField(filled, "threshold")) != "" {
 		filled++
 	}
@@ -129,11 +128,10 @@ func showNewProgram(v *visit, f *web.Form) error {
 	return v.renderProgramForm(p)
 }
 
-func showEditProgram(v *visit, program usedProgram, f *web.Form) error {
-	v.fill(f, v.programValues(&program.ProgramForm))
+func showEditProgram(v *visit, program usedProgram) error {
+	v.fill(v.programValues(&program.ProgramForm))
 	p := programForm{
 		Frame:   v.frame("Edit program", programsPath),
-		Form:    f,
 		Path:    programPath(program.ID) + "/edit",
 		Preview: programPath(program.ID) + "/preview",
 		Cancel:  programPath(program.ID),
@@ -229,11 +227,10 @@ func amountField(v *visit, text string) string {
 
 // showRules shows the form of what tills demand, which can be changed also while cards
 // are on phones.
-func showRules(v *visit, program store.ProgramForm, f *web.Form) error {
-	v.fill(f, v.programValues(&program))
+func showRules(v *visit, program store.ProgramForm) error {
+	v.fill(v.programValues(&program))
 	return v.render("program_rules", programForm{
 		Frame:   v.narrow("Rules at the till", programsPath),
-		Form:    f,
 		Program: &program,
 	})
 }

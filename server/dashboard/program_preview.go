@@ -27,20 +27,22 @@ func previewProgram(v *visit) error {
 	if err != nil {
 		return err
 	}
+	v.shown = v.newForm(v.form)
 	if v.form.Has("_page") {
-		return showEditProgram(v, p, v.newForm(v.form))
+		return showEditProgram(v, p)
 	}
-	return v.answerPreview(v.drawnCard(v.newForm(v.form), p.Type, &p.ProgramForm))
+	return v.answerPreview(v.drawnCard(v.shown, p.Type, &p.ProgramForm))
 }
 
 func previewNewProgram(v *visit) error {
 	if err := v.require(operation.CreateProgramWithPrizes); err != nil {
 		return err
 	}
+	v.shown = v.newForm(v.form)
 	if v.form.Has("_page") {
-		return showNewProgram(v, v.newForm(v.form))
+		return showNewProgram(v)
 	}
-	return v.answerPreview(v.drawnCard(v.newForm(v.form), v.form.Get("type"), nil))
+	return v.answerPreview(v.drawnCard(v.shown, v.form.Get("type"), nil))
 }
 
 // answerPreview answers with a card alone.

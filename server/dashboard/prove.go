@@ -11,10 +11,11 @@ import (
 	"punchcard/server/web"
 )
 
+const provePath = "/dashboard/prove"
+
 // provePage asks for the password or a code again, before a form is carried out.
 type provePage struct {
 	web.Frame
-	Form   *web.Form
 	Hidden url.Values // the form that waits
 	Action string     // its path, or that of the page that waits
 	Method string
@@ -22,11 +23,10 @@ type provePage struct {
 }
 
 // askProof shows the page that asks for the password or a code again. It carries the form
-// that waits for it. f is the page's own form if what was given was wrong.
-func askProof(v *visit, f *web.Form) error {
+// that waits for it, also if what was given was wrong.
+func askProof(v *visit) error {
 	p := provePage{
 		Frame:  v.narrow("Confirm that it is you", ""),
-		Form:   f,
 		Hidden: url.Values{},
 		Action: v.r.URL.RequestURI(),
 		Method: v.r.Method,
@@ -35,9 +35,8 @@ func askProof(v *visit, f *web.Form) error {
 	if strings.HasPrefix(v.r.Header.Get("Content-Type"), "multipart/") { // a form with a file is filled in again
 		p.Method = http.MethodGet
 	}
-	if f == nil {
-		p.Form = v.newForm(nil)
-	} else {
+	if v.r.URL.Path == provePath {
+		f := v.shown
 		p.Action, p.Method = v.form.Get("_action"), v.form.Get("_method")
 		for _, name := range []string{"password", "totp"} {
 			if problem := f.Errors[name]; problem != "" {

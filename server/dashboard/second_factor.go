@@ -20,7 +20,7 @@ var secondFactorPages = []binding{
 	page(secondFactorPath, shows(operation.GetProfile, showSecondFactor)),
 	post(secondFactorPath, action{
 		op:   operation.StartTOTP,
-		then: then(func(v *visit, o operation.OfferedTOTP) error { return offer(v, o, v.newForm(nil)) }),
+		then: then(offer),
 	}),
 	post(secondFactorPath+"/confirm", action{
 		op:    operation.ConfirmTOTP,
@@ -41,7 +41,6 @@ var secondFactorPages = []binding{
 // factorPage is a page about the second factor.
 type factorPage struct {
 	web.Frame
-	Form     *web.Form
 	Profile  operation.Profile
 	Demanded bool // by a shop, and missing
 	// Of the set-up.
@@ -53,29 +52,29 @@ type factorPage struct {
 }
 
 // factorFrame returns a page about the second factor.
-func (v *visit) factorFrame(title web.Text, f *web.Form) factorPage {
-	return factorPage{Frame: v.narrow(title, accountPath), Form: f, Demanded: v.person.MustEnrol}
+func (v *visit) factorFrame(title web.Text) factorPage {
+	return factorPage{Frame: v.narrow(title, accountPath), Demanded: v.person.MustEnrol}
 }
 
 func showSecondFactor(v *visit, profile operation.Profile) error {
-	p := v.factorFrame("Second factor", v.newForm(nil))
+	p := v.factorFrame("Second factor")
 	p.Profile = profile
 	return v.render("second_factor", p)
 }
 
 // offer shows the secret of a new second factor, as a QR code and to be typed.
-func offer(v *visit, o operation.OfferedTOTP, f *web.Form) error {
+func offer(v *visit, o operation.OfferedTOTP) error {
 	if o.URI == "" { // the form was sent twice
 		return v.redirect(secondFactorPath, "")
 	}
-	p := v.factorFrame("Set up the second factor", f)
+	p := v.factorFrame("Set up the second factor")
 	p.URI, p.QR = o.URI, template.HTML(o.QRSVG)
 	p.Secret = strings.ReplaceAll(web.GroupCode(o.Secret), "-", " ")
 	return v.render("second_factor_setup", p)
 }
 
 // offerAgain shows the same secret again after a wrong code. The form has brought it back.
-func offerAgain(v *visit, f *web.Form) error {
+func offerAgain(v *visit) error {
 	uri := v.form.Get("_uri")
 	u, err := url.Parse(uri)
 	if err != nil || !strings.HasPrefix(uri, "otpauth://totp/") {
@@ -85,12 +84,12 @@ func offerAgain(v *visit, f *web.Form) error {
 	if err != nil {
 		return v.redirect(secondFactorPath, "")
 	}
-	return offer(v, operation.OfferedTOTP{OfferedTOTP: store.OfferedTOTP{Secret: u.Query().Get("secret"), URI: uri}, QRSVG: svg}, f)
+	return offer(v, operation.OfferedTOTP{OfferedTOTP: store.OfferedTOTP{Secret: u.Query().Get("secret"), URI: uri}, QRSVG: svg})
 }
 
 // showRecoveryCodes shows new recovery codes, once.
 func showRecoveryCodes(v *visit, c store.RecoveryCodes) error {
-	p := v.factorFrame("Your recovery codes", v.newForm(nil))
+	p := v.factorFrame("Your recovery codes")
 	p.Codes = strings.Join(c.Codes, "\n")
 	return v.render("recovery_codes", p)
 }

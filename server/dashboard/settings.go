@@ -38,7 +38,6 @@ var settingsPages = append([]binding{
 // settingsPage is the page of the settings, and that of a new shop.
 type settingsPage struct {
 	web.Frame
-	Form    *web.Form
 	Shop    store.Shop
 	Country string // its name
 	shopChoices
@@ -47,19 +46,18 @@ type settingsPage struct {
 	Warning string // beside the demand of a second factor
 }
 
-func showSettings(v *visit, f *web.Form) error {
+func showSettings(v *visit) error {
 	sh, err := getShop(v)
 	if err != nil {
 		return err
 	}
 	p := settingsPage{
 		Frame:       v.frame("Shop settings", settingsPath),
-		Form:        f,
 		Shop:        sh,
 		Country:     countryName(sh.CountryCode.V),
 		shopChoices: newShopChoices(sh.Timezone, sh.CountryCode.V, sh.Currency),
 	}
-	v.fill(f, formValues(&sh))
+	v.fill(formValues(&sh))
 	if !v.person.TOTP && !sh.RequireTOTP {
 		p.Warning = v.T("You have no second factor yet. If you switch this on, you set it up right away.")
 	}
@@ -95,14 +93,13 @@ func shopName(v *visit, form url.Values) url.Values {
 
 // showShops shows all shops of the server, for operators.
 func showShops(v *visit, list operation.List[store.Shop]) error {
-	return v.render("shops", settingsPage{Frame: v.frame("Shops", shopsPath), Form: v.newForm(nil), Shops: list.Data})
+	return v.render("shops", settingsPage{Frame: v.frame("Shops", shopsPath), Shops: list.Data})
 }
 
-func showNewShop(v *visit, f *web.Form) error {
-	v.fill(f, url.Values{"currency": {"EUR"}, "language": {v.person.Language}})
+func showNewShop(v *visit) error {
+	v.fill(url.Values{"currency": {"EUR"}, "language": {v.person.Language}})
 	return v.render("shop_form", settingsPage{
 		Frame:       v.narrow("New shop", shopsPath),
-		Form:        f,
 		Suggest:     true,
 		shopChoices: newShopChoices("", "", ""),
 	})

@@ -21,7 +21,6 @@ const setupPath = "/dashboard/setup"
 // setupPage is a page of the set-up.
 type setupPage struct {
 	web.Frame
-	Form  *web.Form
 	Steps []web.Step
 	Shops []web.Option // of a file that has shops already
 	shopChoices
@@ -43,15 +42,14 @@ func (v *visit) steps(current int) (list []web.Step) {
 	return list
 }
 
-func showSetup(v *visit, f *web.Form) error {
+func showSetup(v *visit) error {
 	link, err := v.shownLink(store.LinkSetup)
 	if err != nil {
 		return err
 	}
 	_, _, ok := v.cookie()
 	p := setupPage{
-		Frame:       web.Frame{Title: v.T("Set up your shop"), Width: "narrow"},
-		Form:        f,
+		Frame:       web.Frame{Title: v.T("Set up your shop"), Width: "narrow", Form: v.shown},
 		Steps:       v.steps(stepAccount),
 		shopChoices: newShopChoices("", "", ""),
 		NoCookie:    !ok,
@@ -64,7 +62,7 @@ func showSetup(v *visit, f *web.Form) error {
 		values.Set("shop_id", p.Shops[0].Value)
 		p.Shops = append(p.Shops, v.option("", "A new shop"))
 	}
-	v.fill(f, values)
+	v.fill(values)
 	return v.render("setup", p)
 }
 
@@ -105,10 +103,9 @@ func continueSetup(v *visit) error {
 	return v.redirect("/dashboard", "")
 }
 
-func showSetupLocation(v *visit, f *web.Form) error {
+func showSetupLocation(v *visit) error {
 	return v.render("setup_location", setupPage{
 		Frame: v.narrow("Your first location", ""),
-		Form:  f,
 		Steps: v.steps(stepLocation),
 	})
 }

@@ -27,7 +27,7 @@ var signInPages = anywhere(
 	openForm("/sign-in/code", showCode, action{op: operation.ConfirmSignIn, then: then(signedIn)}),
 	post("/sign-out", action{op: operation.SignOut, then: then(signedOut)}),
 	post("/dashboard/shop/:id", action{op: operation.SelectShop, to: "/dashboard"}),
-	post("/dashboard/prove", action{
+	post(provePath, action{
 		op:     operation.Prove,
 		fields: proofFields,
 		again:  askProof,
@@ -60,7 +60,6 @@ func inPageLanguage(v *visit, form url.Values) url.Values {
 // outsidePage is a page of somebody who is not signed in, or not yet entirely.
 type outsidePage struct {
 	web.Frame
-	Form   *web.Form
 	Next   string           // where a sign-in leads to
 	Link   *store.ShownLink // of the page of a one-time link
 	Role   web.Option       // of an invitation
@@ -72,26 +71,25 @@ type outsidePage struct {
 }
 
 // outside returns a page without navigation.
-func (v *visit) outside(title web.Text, f *web.Form) outsidePage {
+func (v *visit) outside(title web.Text) outsidePage {
 	_, _, ok := v.cookie()
 	next := v.r.URL.Query().Get("next")
 	if v.form != nil {
 		next = v.form.Get("_next")
 	}
 	return outsidePage{
-		Frame:    web.Frame{Title: v.T(title), Flash: v.flash()},
-		Form:     f,
+		Frame:    web.Frame{Title: v.T(title), Flash: v.flash(), Form: v.shown},
 		Next:     next,
 		NoCookie: !ok,
 		Mails:    v.Mails,
 	}
 }
 
-func showSignIn(v *visit, f *web.Form) error {
+func showSignIn(v *visit) error {
 	if v.r.Method == http.MethodGet && v.signedIn() {
 		return v.redirect(nextPath(v.r.URL.Query().Get("next")), "")
 	}
-	return v.render("sign_in", v.outside("Sign in", f))
+	return v.render("sign_in", v.outside("Sign in"))
 }
 
 // signedIn reports whether the browser that asks for a public page has a session. It says
@@ -106,27 +104,27 @@ func (v *visit) signedIn() bool {
 	return err == nil && caller.Session != nil && !caller.Session.Pending
 }
 
-func showCode(v *visit, f *web.Form) error {
+func showCode(v *visit) error {
 	if v.person != nil && !v.person.Pending { // the code was given already, in another tab
 		return v.redirect(nextPath(v.r.URL.Query().Get("next")), "")
 	}
-	return v.render("sign_in_code", v.outside("Second factor", f))
+	return v.render("sign_in_code", v.outside("Second factor"))
 }
 
-func showForgotten(v *visit, f *web.Form) error {
-	return v.render("forgotten", v.outside("Forgotten password", f))
+func showForgotten(v *visit) error {
+	return v.render("forgotten", v.outside("Forgotten password"))
 }
 
 func showResetSent(v *visit, _ kernel.None) error {
-	return v.render("reset_sent", v.outside("Look into your mailbox", nil))
+	return v.render("reset_sent", v.outside("Look into your mailbox"))
 }
 
-func showReset(v *visit, f *web.Form) error {
-	return v.showOneTimeLink("reset", "New password", f, store.LinkReset)
+func showReset(v *visit) error {
+	return v.showOneTimeLink("reset", "New password", store.LinkReset)
 }
 
-func showInvitation(v *visit, f *web.Form) error {
-	return v.showOneTimeLink("invitation", "Invitation", f, store.LinkInvitation)
+func showInvitation(v *visit) error {
+	return v.showOneTimeLink("invitation", "Invitation", store.LinkInvitation)
 }
 
 // shownLink returns the one-time link of the path, which must be of a kind.
@@ -139,12 +137,12 @@ func (v *visit) shownLink(kind string) (store.ShownLink, error) {
 }
 
 // showOneTimeLink shows the page of a one-time link, which a GET does not use up.
-func (v *visit) showOneTimeLink(name string, title web.Text, f *web.Form, kind string) error {
+func (v *visit) showOneTimeLink(name string, title web.Text, kind string) error {
 	link, err := v.shownLink(kind)
 	if err != nil {
 		return err
 	}
-	p := v.outside(title, f)
+	p := v.outside(title)
 	p.Link, p.Role, p.Accept = &link, v.roleOption(cmp.Or(link.Role, "operator")), v.acceptPath()
 	return v.render(name, p)
 }

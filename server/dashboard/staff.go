@@ -47,7 +47,6 @@ type staffPage struct {
 	web.Frame
 	Tabs      []web.NavItem
 	Members   []staffRow
-	Form      *web.Form
 	Locations []web.Option
 	Member    store.StaffMember
 }
@@ -66,7 +65,6 @@ func showStaff(v *visit, members operation.List[store.StaffMember]) error {
 	p := staffPage{
 		Frame: v.frame("Staff", locationsPath),
 		Tabs:  v.locationTabs(staffPath),
-		Form:  v.newForm(nil),
 	}
 	for _, m := range members.Data {
 		var names []string
@@ -80,13 +78,13 @@ func showStaff(v *visit, members operation.List[store.StaffMember]) error {
 	return v.render("staff", p)
 }
 
-func showNewStaff(v *visit, f *web.Form) error {
-	return v.staffForm(staffPage{Frame: v.narrow("New member of staff", locationsPath), Form: f})
+func showNewStaff(v *visit) error {
+	return v.staffForm(staffPage{Frame: v.narrow("New member of staff", locationsPath)})
 }
 
-func showEditStaff(v *visit, m store.StaffMember, f *web.Form) error {
-	v.fill(f, formValues(&m))
-	return v.staffForm(staffPage{Frame: v.narrow("Edit {0}", locationsPath, m.Name), Form: f, Member: m})
+func showEditStaff(v *visit, m store.StaffMember) error {
+	v.fill(formValues(&m))
+	return v.staffForm(staffPage{Frame: v.narrow("Edit {0}", locationsPath, m.Name), Member: m})
 }
 
 // staffForm shows the form of a member of staff.
@@ -103,8 +101,8 @@ func findStaff(v *visit) (store.StaffMember, error) {
 	return find(v, members.Data, err, func(m store.StaffMember) string { return m.ID }, "No such member of staff.")
 }
 
-func showMemberPIN(v *visit, m store.StaffMember, f *web.Form) error {
-	return v.render("staff_pin", staffPage{Frame: v.narrow("New PIN", locationsPath), Form: f, Member: m})
+func showMemberPIN(v *visit, m store.StaffMember) error {
+	return v.render("staff_pin", staffPage{Frame: v.narrow("New PIN", locationsPath), Member: m})
 }
 
 func askDisableStaff(v *visit, m store.StaffMember) web.ConfirmPage {

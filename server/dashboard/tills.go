@@ -93,7 +93,6 @@ func showTills(v *visit, all []till) error {
 // tillPage is the form of a new till, its token, or a pairing.
 type tillPage struct {
 	web.Frame
-	Form        *web.Form
 	Locations   []web.Option
 	Till        operation.CreatedDevice
 	Location    string
@@ -104,9 +103,9 @@ type tillPage struct {
 	Unreachable *attention    // nil: phones can open the links
 }
 
-func showNewTill(v *visit, f *web.Form) (err error) {
-	v.fill(f, nonEmpty(v.r.URL.Query(), "location_id"))
-	p := tillPage{Frame: v.narrow("New till", locationsPath), Form: f}
+func showNewTill(v *visit) (err error) {
+	v.fill(nonEmpty(v.r.URL.Query(), "location_id"))
+	p := tillPage{Frame: v.narrow("New till", locationsPath)}
 	if p.Locations, err = v.locationChoice(); err != nil {
 		return err
 	}

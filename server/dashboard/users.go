@@ -39,7 +39,6 @@ type usersPage struct {
 	web.Frame
 	Users []store.User
 	User  store.User
-	Form  *web.Form
 }
 
 func showUsers(v *visit, list operation.Users) error {
@@ -53,7 +52,7 @@ func findUser(v *visit) (store.User, error) {
 }
 
 func showUser(v *visit, u store.User) error {
-	p := usersPage{Frame: v.named(u.Name, usersPath), User: u, Form: v.newForm(nil)}
+	p := usersPage{Frame: v.named(u.Name, usersPath), User: u}
 	return v.render("user", p)
 }
 
@@ -69,6 +68,6 @@ func askSignOutUser(v *visit, u store.User) web.ConfirmPage {
 		"Sign out everywhere", u.Name, u.Email)
 }
 
-func showResetForm(v *visit, u store.User, f *web.Form) error {
-	return v.render("user_reset", usersPage{Frame: v.narrow("Link for a new password", usersPath), User: u, Form: f})
+func showResetForm(v *visit, u store.User) error {
+	return v.render("user_reset", usersPage{Frame: v.narrow("Link for a new password", usersPath), User: u})
 }

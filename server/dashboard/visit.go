@@ -29,6 +29,7 @@ type visit struct {
 	caller   kernel.Caller
 	person   *store.SessionIdentity // nil: nobody is signed in
 	form     url.Values             // of a POST
+	shown    *web.Form              // the form of the page
 	file     []byte                 // of an upload
 	fileName string
 	// formStatus is the status of the refusal of a form that is shown again.
@@ -68,10 +69,11 @@ func (v *visit) run(b binding, handle func(*visit) error) error {
 	})
 }
 
-// identified identifies the person and calls f, and does both again if the store's epoch changes
-// meanwhile.
+// identified identifies the person and calls f, and does both again, with a new form of the page, if the
+// store's epoch changes meanwhile.
 func (v *visit) identified(b binding, f func() error) error {
 	for {
+		v.shown = v.newForm(nil)
 		err := v.identify(b)
 		if err == nil {
 			err = f()

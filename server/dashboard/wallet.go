@@ -84,14 +84,13 @@ func (v *visit) although(passes int64) string {
 type walletPage struct {
 	web.Frame
 	Tabs      []web.NavItem
-	Form      *web.Form
 	Apple     store.AppleStatus
 	Google    store.GoogleStatus
 	Attention *attention // about the certificate
 	Problem   *attention // why nothing can be set up; nil: it can
 }
 
-func showWallet(v *visit, f *web.Form) error {
+func showWallet(v *visit) error {
 	apple, err := read[store.AppleStatus](v, operation.GetAppleWallet)
 	if err != nil {
 		return err
@@ -103,7 +102,6 @@ func showWallet(v *visit, f *web.Form) error {
 	p := walletPage{
 		Frame:   v.frame("Wallet", walletPath),
 		Tabs:    v.walletTabs(walletPath),
-		Form:    f,
 		Apple:   apple,
 		Google:  google,
 		Problem: v.unreachable(),
@@ -112,8 +110,11 @@ func showWallet(v *visit, f *web.Form) error {
 		ending := v.appleEnding(apple.EndsAt.V)
 		p.Attention = &ending
 	}
-	if google.State != store.GoogleOff && !f.Failed() {
-		f.Values = url.Values{"issuer_id": {google.IssuerID.V}, "publishing": {strconv.FormatBool(google.State == store.GoogleRunning)}}
+	if google.State != store.GoogleOff && !v.shown.Failed() {
+		v.shown.Values = url.Values{
+			"issuer_id":  {google.IssuerID.V},
+			"publishing": {strconv.FormatBool(google.State == store.GoogleRunning)},
+		}
 	}
 	return v.render("wallet", p)
 }

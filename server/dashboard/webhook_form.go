@@ -129,13 +129,13 @@ func webhookChanges(v *visit, form url.Values) url.Values {
 	return form
 }
 
-func showNewWebhook(v *visit, f *web.Form) error {
-	v.fill(f, url.Values{
+func showNewWebhook(v *visit) error {
+	v.fill(url.Values{
 		"include_shop_wide_events": {"true"},
 		"payload_version":          {"v2"},
 		"_program_id":              {v.r.URL.Query().Get("program_id")},
 	})
-	p := webhookPage{Frame: v.narrow("New webhook", webhooksPath), Form: f}
+	p := webhookPage{Frame: v.narrow("New webhook", webhooksPath)}
 	p.Versions = []web.Option{
 		v.option("v2", "v2, with details", "What happened, and the shop, location, program, card, transaction and actor."),
 		v.option("v1", "v1, only ids", "No names or emails leave the shop. The receiver reads the rest with a key."),
@@ -143,11 +143,10 @@ func showNewWebhook(v *visit, f *web.Form) error {
 	return v.webhookForm(p)
 }
 
-func showEditWebhook(v *visit, w store.WebhookOverview, f *web.Form) error {
-	v.fill(f, formValues(&w))
+func showEditWebhook(v *visit, w store.WebhookOverview) error {
+	v.fill(formValues(&w))
 	return v.webhookForm(webhookPage{
 		Frame:   v.narrow("Edit webhook", webhooksPath),
-		Form:    f,
 		Webhook: v.webhookRow(w),
 	})
 }
@@ -215,7 +214,7 @@ func showRotatedWebhook(v *visit, w store.UpdatedWebhook) error {
 }
 
 func (v *visit) webhookSecret(title web.Text, w store.Webhook, secret string) error {
-	p := webhookPage{Frame: v.frame(title, webhooksPath), Form: v.newForm(nil), Secret: secret}
+	p := webhookPage{Frame: v.frame(title, webhooksPath), Secret: secret}
 	p.Webhook.Webhook = w
 	p.fillReceivers(v)
 	return v.render("webhook_secret", p)

@@ -89,7 +89,6 @@ type deliveryPage struct {
 	Answer   string // the status; empty: none yet
 	Headers  []web.Fact
 	Body     string
-	Form     *web.Form
 }
 
 func showDelivery(v *visit, w store.WebhookOverview) error {
@@ -103,7 +102,6 @@ func showDelivery(v *visit, w store.WebhookOverview) error {
 		Webhook:  v.webhookRow(w),
 		Delivery: v.deliveryRow(d, w.Active),
 		What:     in.Doc,
-		Form:     v.newForm(nil),
 	}
 	if d.ResponseStatus.Valid {
 		p.Answer = strconv.FormatInt(d.ResponseStatus.V, 10) + " " + http.StatusText(int(d.ResponseStatus.V))

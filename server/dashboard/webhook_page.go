@@ -13,7 +13,6 @@ import (
 // webhookPage is the page of a webhook, also with its forms.
 type webhookPage struct {
 	web.Frame
-	Form       *web.Form
 	Webhook    webhookRow
 	Last       string // success
 	Trouble    string // why nothing arrives
@@ -37,7 +36,6 @@ func showWebhook(v *visit, w store.WebhookOverview) error {
 	p := webhookPage{
 		Frame:    v.named(row.Name, webhooksPath),
 		Webhook:  row,
-		Form:     v.newForm(nil),
 		Trouble:  v.webhookTrouble(w),
 		Attempts: v.Kernel.Store().Limits().DeliveryAttempts,
 		Sends:    v.CustomHeaders,

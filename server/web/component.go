@@ -316,7 +316,6 @@ type ErrorPage struct {
 // hard to take back.
 type ConfirmPage struct {
 	Frame
-	Form         *Form
 	Path         string   // that gets the POST
 	Text         string   // what happens
 	Consequences []string // each a sentence

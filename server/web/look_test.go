@@ -238,8 +238,7 @@ func sampleData(p *Printer, page, name string) any {
 		}
 	case "confirm":
 		return &ConfirmPage{
-			Frame:        Frame{Title: "Delete " + name + "?", App: s.App, Width: "narrow"},
-			Form:         &Form{Key: "k"},
+			Frame:        Frame{Title: "Delete " + name + "?", App: s.App, Width: "narrow", Form: &Form{Key: "k"}},
 			Path:         "/delete",
 			Text:         "The program and its prizes are deleted. This cannot be undone.",
 			Consequences: []string{"412 cards stop working.", "3 prizes that are ready are lost."},

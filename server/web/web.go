@@ -15,6 +15,7 @@ type Frame struct {
 	App     *App         // nil: a page without navigation, such as the one to sign in
 	Flash   string       // a sentence about what was just done
 	Problem string       // a sentence about what went wrong
+	Form    *Form        // of the page; nil: it has none
 	Style   template.CSS // rules of this page only; pass them to SetHeaders too
 	Script  string       // path of the page's script; empty: that of all pages
 	Width   string       // of the content: "narrow" (a form), "wide" (a board), "till", or empty
