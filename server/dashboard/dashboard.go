@@ -182,30 +182,14 @@ func edit[T any](pattern string, find func(*visit) (T, error), show func(*visit,
 // confirm binds a change of what find returns, and the page that asks before it. Unless the action
 // says that the page asks again, what is wrong is a page of its own.
 func confirm[T any](pattern string, find func(*visit) (T, error), ask func(*visit, T) web.ConfirmPage, a action) binding {
-	return question(pattern, func(v *visit) (c web.ConfirmPage, err error) {
-		found, err := find(v)
-		if err != nil {
-			return c, err
-		}
-		return ask(v, found), nil
-	}, a)
-}
-
-// question does so for a page of any kind.
-func question(pattern string, ask func(*visit) (web.ConfirmPage, error), a action) binding {
-	again := a.again
-	b := form(pattern, func(v *visit) error {
-		c, err := ask(v)
-		if err != nil {
-			return err
-		}
+	b := edit(pattern, find, func(v *visit, found T) error {
+		c := ask(v, found)
 		if c.Cancel == "" {
 			c.Cancel = a.path(v)
 		}
 		return v.confirm(c)
 	}, a)
 	if !a.asksAgain {
-		a.again = again
 		b.post = a.run
 	}
 	return b
