@@ -169,7 +169,7 @@ func askArchive(v *visit, o store.CardOverview) web.ConfirmPage {
 // the query.
 func (v *visit) addCardActivity(p *cardPage) error {
 	fields := url.Values{"limit": {"10"}, "cursor": {v.r.URL.Query().Get("activity")}}
-	list, err := read[store.Page[store.AuditRow]](v, operation.ListCardAudit, queryInput{v, nonEmpty(fields)})
+	list, err := read[store.Page[store.AuditRow]](v, operation.ListCardAudit, v.query(nonEmpty(fields)))
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func exportCards(v *visit) error {
 // again if the store's epoch changes.
 func (v *visit) exportPage(fields url.Values) (list store.Page[store.ExportedCard], err error) {
 	err = v.identified(binding{}, func() error {
-		list, err = read[store.Page[store.ExportedCard]](v, operation.ExportCards, queryInput{v, fields})
+		list, err = read[store.Page[store.ExportedCard]](v, operation.ExportCards, v.query(fields))
 		return err
 	})
 	return list, err

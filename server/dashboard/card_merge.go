@@ -76,7 +76,7 @@ type mergeRow struct {
 }
 
 func showMerge(v *visit) error {
-	goneID := v.params.ByName("gone")
+	goneID := v.params["gone"]
 	kept, err := read[store.Customer](v, operation.GetCustomer)
 	if err != nil {
 		return err
@@ -136,8 +136,7 @@ func (v *visit) previewMerge(p *mergePage, gone store.CustomerCard, filled []str
 	merged := store.Merged{}
 	for _, yes := range []bool{false, true} {
 		all, _, err := v.Kernel.Preview(v.r.Context(), v.caller, operation.MergeCards, "",
-			kernel.Args{Params: map[string]string{"id": v.id(), "gone": v.params.ByName("gone")},
-				Fields: store.MergeFields{Yes: store.Given(yes)}})
+			v.with(store.MergeFields{Yes: store.Given(yes)}))
 		if err != nil {
 			return err
 		}

@@ -4,8 +4,6 @@ import (
 	"html/template"
 	"net/url"
 
-	"github.com/julienschmidt/httprouter"
-
 	"punchcard/server/operation"
 	"punchcard/server/qr"
 	"punchcard/server/web"
@@ -91,7 +89,7 @@ func chooseProgram(v *visit) error {
 	if program == "" {
 		return store.InvalidField("_program", wire.CodeRequired, "Choose a program.")
 	}
-	v.params = append(v.params, httprouter.Param{Key: "id", Value: program})
+	v.params["id"] = program
 	return nil
 }
 

@@ -93,7 +93,7 @@ func showChange(v *visit) error {
 		hide("all", "true")
 		p.Hidden = append(p.Hidden, hiddenFilter(q)...)
 		var err error
-		if total, err = read[store.Total](v, operation.CountRun, queryInput{v, v.searchFields(nonEmpty(q, exportFilters...))}); err != nil {
+		if total, err = read[store.Total](v, operation.CountRun, v.query(v.searchFields(nonEmpty(q, exportFilters...)))); err != nil {
 			return err
 		}
 	} else {

@@ -76,7 +76,7 @@ func showCards(v *visit) error {
 	p.Cards, p.Pager = each(cards, v.cardRow), pager
 	if !p.Searched && len(p.Filter.Errors) == 0 {
 		fields.Del("cursor")
-		total, err := read[store.Total](v, operation.CountCards, queryInput{v, fields})
+		total, err := read[store.Total](v, operation.CountCards, v.query(fields))
 		if err != nil {
 			return err
 		}

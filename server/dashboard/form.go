@@ -114,16 +114,16 @@ func (a action) run(v *visit) error {
 	if err := a.begin(v); err != nil {
 		return a.refuse(v, err)
 	}
-	in := &formInput{visit: v, fields: ownFields(v.form)}
+	in := &formInput{v, kernel.Form{Params: v.params, Fields: ownFields(v.form)}}
 	if len(v.file) > 0 {
-		in.fields.Set(a.upload, string(v.file))
+		in.Fields.Set(a.upload, string(v.file))
 	}
 	if a.fields != nil {
-		in.fields = a.fields(v, in.fields)
+		in.Fields = a.fields(v, in.Fields)
 	}
 	var err error
 	if a.params != nil {
-		if in.named, err = a.params(v); err != nil {
+		if in.Params, err = a.params(v); err != nil {
 			return err
 		}
 	}
@@ -240,16 +240,7 @@ func (v *visit) requestID() string { return v.w.Header().Get("X-Request-Id") }
 // formInput is the input of an operation that a form makes.
 type formInput struct {
 	*visit
-	fields url.Values
-	named  map[string]string // ids; nil: those in the path
-}
-
-// Param returns an id in the path, or another that the page found.
-func (in *formInput) Param(name string) string {
-	if in.named != nil {
-		return in.named[name]
-	}
-	return in.params.ByName(name)
+	kernel.Form
 }
 
 // IdempotencyKey returns the random key that the form carries, so that a form which is
@@ -266,30 +257,10 @@ func (in *formInput) IdempotencyKey() (*kernel.IdempotencyKey, error) {
 		Value:   value + " " + in.r.URL.Path, // a form that waited for a proof is sent to two paths
 		Method:  in.r.Method,
 		Path:    in.r.URL.EscapedPath(),
-		Body:    []byte(ownFields(in.form).Encode() + in.params.ByName("id")), // what is sent: the fields may depend on the store
+		Body:    []byte(ownFields(in.form).Encode() + in.id()), // what is sent: the fields may depend on the store
 		Success: http.StatusSeeOther,
 		Status:  kernel.StatusOf,
 	}, nil
-}
-
-// Decode decodes the form's fields.
-func (in *formInput) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, error) {
-	return wire.DecodeForm(in.fields, dst, mode, lim), nil
-}
-
-// queryInput is the input of a read: the resource of the path, and fields that a page's query
-// or the page itself has.
-type queryInput struct {
-	*visit
-	fields url.Values
-}
-
-func (in queryInput) Param(name string) string { return in.params.ByName(name) }
-
-func (in queryInput) IdempotencyKey() (*kernel.IdempotencyKey, error) { return nil, nil }
-
-func (in queryInput) Decode(dst any, _ wire.Mode, lim wire.Limits) ([]store.Detail, error) {
-	return wire.DecodeQuery(in.fields, dst, lim), nil
 }
 
 // nonEmpty returns the parameters of a query that have a value: those of the names, or all.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/sheet"
 	"punchcard/server/web"
@@ -190,7 +191,7 @@ func (v *visit) showMapping(p *mappingPage) error {
 
 // checkImport says what an import with the choices of a form would do.
 func (v *visit) checkImport(values url.Values) (store.ImportReport, error) {
-	return read[store.ImportReport](v, operation.CheckImport, &formInput{visit: v, fields: values})
+	return read[store.ImportReport](v, operation.CheckImport, kernel.Form{Params: v.params, Fields: values})
 }
 
 // preview returns the first rows, with a column for each field that the file has.

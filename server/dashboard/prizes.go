@@ -111,7 +111,7 @@ func findPrize(v *visit) (programPrize, error) {
 		return programPrize{}, err
 	}
 	for _, z := range program.Prizes {
-		if z.ID == v.params.ByName("prizeId") {
+		if z.ID == v.params["prizeId"] {
 			return programPrize{z, program}, nil
 		}
 	}

@@ -154,7 +154,7 @@ func toAcceptance(v *visit, _ kernel.None) error {
 
 // acceptPath returns the path of the page on which the invitation of the path is accepted.
 func (v *visit) acceptPath() string {
-	return "/invite/" + url.PathEscape(v.params.ByName("token")) + "/accept"
+	return "/invite/" + url.PathEscape(v.params["token"]) + "/accept"
 }
 
 func findInvitationLink(v *visit) (store.ShownLink, error) { return v.shownLink(store.LinkInvitation) }

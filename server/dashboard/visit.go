@@ -25,7 +25,7 @@ type visit struct {
 	*web.Printer
 	w        http.ResponseWriter
 	r        *http.Request
-	params   httprouter.Params
+	params   kernel.Params // the ids in the path
 	caller   kernel.Caller
 	person   *store.SessionIdentity // nil: nobody is signed in
 	form     url.Values             // of a POST
@@ -44,7 +44,10 @@ type visit struct {
 func (p *Pages) serve(b binding, handle func(*visit) error) httprouter.Handle {
 	return func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
 		p.Kernel.RequestID(w)
-		v := &visit{Pages: p, w: w, r: r, params: params, Printer: web.PrinterOf(r)}
+		v := &visit{Pages: p, w: w, r: r, params: kernel.Params{}, Printer: web.PrinterOf(r)}
+		for _, p := range params {
+			v.params[p.Key] = p.Value
+		}
 		err := v.readForm(b)
 		if err == nil {
 			err = v.run(b, handle)
@@ -144,7 +147,7 @@ func (v *visit) browserCookie() string {
 }
 
 // id returns the id in the path.
-func (v *visit) id() string { return v.params.ByName("id") }
+func (v *visit) id() string { return v.params["id"] }
 
 // find returns the item of a list whose id is that of the path, or a refusal with the given message. err
 // is what reading the list has returned.
@@ -181,7 +184,12 @@ func (v *visit) dateTime(t store.Null[store.Time]) string {
 
 // with returns the input of an operation on the resource of the path with fields.
 func (v *visit) with(fields any) kernel.Args {
-	return kernel.Args{Params: map[string]string{"id": v.id()}, Fields: fields}
+	return kernel.Args{Params: v.params, Fields: fields}
+}
+
+// query returns such an input with the fields of a query.
+func (v *visit) query(fields url.Values) kernel.Query {
+	return kernel.Query{Params: v.params, Fields: fields}
 }
 
 // withID returns the input of an operation on a resource.
@@ -189,7 +197,7 @@ func withID(id string) kernel.Args { return kernel.Args{Params: map[string]strin
 
 // read runs an operation for a page: with the given input, or on the resource of the path.
 func read[O any](v *visit, op *kernel.Operation, in ...kernel.Input) (O, error) {
-	in = append(in, queryInput{v, nil})
+	in = append(in, v.query(nil))
 	return kernel.Do[O](v.r.Context(), v.Kernel, v.caller, op, in[0])
 }
 
@@ -197,7 +205,7 @@ func read[O any](v *visit, op *kernel.Operation, in ...kernel.Input) (O, error) 
 func readAll[T any](v *visit, op *kernel.Operation) (all []T, err error) {
 	fields := url.Values{"limit": {"100"}}
 	for {
-		page, err := read[store.Page[T]](v, op, queryInput{v, fields})
+		page, err := read[store.Page[T]](v, op, v.query(fields))
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +225,7 @@ func reader[O any](op *kernel.Operation) func(*visit) (O, error) {
 // list reads a page of a list with the fields of a query. What is wrong with them is said in the
 // form of the filter, if there is one.
 func list[T any](v *visit, op *kernel.Operation, fields url.Values, filter *web.Form) ([]T, web.Pager, error) {
-	page, err := read[store.Page[T]](v, op, queryInput{v, fields})
+	page, err := read[store.Page[T]](v, op, v.query(fields))
 	if err != nil && !v.faultyFilter(filter, err) {
 		return nil, web.Pager{}, err
 	}

@@ -43,7 +43,7 @@ func showWebhook(v *visit, w store.WebhookOverview) error {
 	if last := w.Health.LastDeliveredAt; last.Valid {
 		p.Last = v.Ago(last.V.Std(), v.now().Std())
 	}
-	log, err := read[store.Page[store.LoggedDelivery]](v, operation.ListWebhookLog, queryInput{v, url.Values{"limit": {"10"}}})
+	log, err := read[store.Page[store.LoggedDelivery]](v, operation.ListWebhookLog, v.query(url.Values{"limit": {"10"}}))
 	if err != nil {
 		return err
 	}

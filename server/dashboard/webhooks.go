@@ -107,7 +107,7 @@ func webhookParams(v *visit) (map[string]string, error) {
 	if err != nil && !(errors.As(err, &refusal) && refusal.Code == store.NotFound) {
 		return nil, err
 	}
-	return map[string]string{"id": w.ProgramID, "webhookId": v.id(), "deliveryId": v.params.ByName("deliveryId")}, nil
+	return map[string]string{"id": w.ProgramID, "webhookId": v.id(), "deliveryId": v.params["deliveryId"]}, nil
 }
 
 // findWebhook returns the webhook of the path.
@@ -188,7 +188,7 @@ type webhooksPage struct {
 func showWebhooks(v *visit) error {
 	fields := nonEmpty(v.r.URL.Query(), "program_id")
 	p := webhooksPage{Frame: v.frame("Webhooks", webhooksPath), Filter: v.filter(fields), Filtered: len(fields) > 0}
-	list, err := read[operation.List[store.WebhookOverview]](v, operation.ListShopWebhooks, queryInput{v, fields})
+	list, err := read[operation.List[store.WebhookOverview]](v, operation.ListShopWebhooks, v.query(fields))
 	if err != nil {
 		return err
 	}

@@ -345,3 +345,14 @@ type Form struct {
 func (f Form) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, error) {
 	return wire.DecodeForm(f.Fields, dst, mode, lim), nil
 }
+
+// Query is the input of a caller that has the fields of a read as a query has them.
+type Query struct {
+	Params
+	Fields url.Values
+}
+
+// Decode decodes and validates the fields.
+func (q Query) Decode(dst any, _ wire.Mode, lim wire.Limits) ([]store.Detail, error) {
+	return wire.DecodeQuery(q.Fields, dst, lim), nil
+}
