@@ -47,10 +47,19 @@ type step struct {
 	op    *kernel.Operation
 	form  url.Values
 	flags *strings.Replacer // the flags of init in place of those of the operation
+	run   func(*kernel.Kernel, kernel.Caller, kernel.Input) error
 }
 
-// steps returns the operations, without the ids that only earlier ones make.
-func (c *Init) steps() (shop, location, device, program, key, owner step, err error) {
+// newStep returns the step that runs an operation and keeps its answer in made.
+func newStep[O any](op *kernel.Operation, form url.Values, flags *strings.Replacer, made *O) step {
+	return step{op, form, flags, func(k *kernel.Kernel, by kernel.Caller, in kernel.Input) (err error) {
+		*made, err = kernel.Do[O](context.Background(), k, by, op, in)
+		return err
+	}}
+}
+
+// steps returns the operations in their order, without the ids that only earlier ones make. They keep their answers in o.
+func (c *Init) steps(o *opened) ([]step, error) {
 	fields := func(pairs ...string) url.Values {
 		v := url.Values{}
 		for i := 0; i < len(pairs); i += 2 {
@@ -58,22 +67,26 @@ func (c *Init) steps() (shop, location, device, program, key, owner step, err er
 		}
 		return v
 	}
-	same := strings.NewReplacer()
-	shop = step{
-		operation.OpenShop,
-		fields("name", c.Name, "timezone", c.Timezone, "currency", c.Currency, "language", c.Language, "country_code", c.CountryCode),
-		same,
-	}
-	location = step{
-		operation.CreateLocation,
-		fields("name", c.Location, "address", c.Address, "city", c.City, "postal_code", c.PostalCode, "country_code", c.CountryCode),
-		strings.NewReplacer("--name", "--location"),
-	}
-	device = step{operation.CreateDevice, fields("location_id", "-", "name", "Till"), same}
-	program = step{operation.CreateProgramWithPrizes, url.Values{}, strings.NewReplacer("--name", "--program")}
-	key = step{operation.CreateKey, fields("name", "First key"), same}
-	owner = step{operation.InvitePerson, fields("email", c.Email, "role", "operator"), same}
-	return shop, location, device, program, key, owner, c.fillProgram(program.form)
+	same, program, ofProgram := strings.NewReplacer(), url.Values{}, strings.NewReplacer("--name", "--program")
+	return []step{
+		newStep(
+			operation.OpenShop,
+			fields("name", c.Name, "timezone", c.Timezone, "currency", c.Currency, "language", c.Language, "country_code", c.CountryCode),
+			same,
+			&o.Shop,
+		),
+		newStep(
+			operation.CreateLocation,
+			fields("name", c.Location, "address", c.Address, "city", c.City, "postal_code", c.PostalCode, "country_code", c.CountryCode),
+			strings.NewReplacer("--name", "--location"),
+			&o.Location,
+		),
+		newStep(operation.CreateDevice, fields("location_id", "-", "name", "Till"), same, &o.Device),
+		newStep(operation.CreateProgramWithPrizes, program, ofProgram, &o.Program),
+		newStep(operation.PublishProgram, url.Values{}, ofProgram, &o.Program),
+		newStep(operation.CreateKey, fields("name", "First key"), same, &o.Key),
+		newStep(operation.InvitePerson, fields("email", c.Email, "role", "operator"), same, &o.OwnerLink),
+	}, c.fillProgram(program)
 }
 
 // fillProgram adds the fields of the program: those of the flags, and what else its template
@@ -97,8 +110,8 @@ func (c *Init) fillProgram(form url.Values) error {
 // faults returns what is wrong with the values of flags, each with its flag. It returns an
 // error for what no operation can judge.
 func (c *Init) faults() (faults []string, err error) {
-	shop, location, device, program, key, owner, err := c.steps()
-	for _, s := range []step{shop, location, device, program, key, owner} {
+	steps, err := c.steps(&opened{})
+	for _, s := range steps {
 		err := s.op.Validate(kernel.Form{Fields: s.form}, fieldLimits, store.TimeOf(time.Now()))
 		for _, fault := range faultsIn(err) {
 			faults = append(faults, s.flags.Replace(fault))
@@ -161,7 +174,7 @@ func (c *Init) run(a *asker) error {
 // build makes the shop in a file of a folder of its own, and then gives the file its name,
 // so that a process that is killed leaves no half of a shop.
 func (c *Init) build(o *opened) error {
-	shop, location, device, program, key, owner, err := c.steps()
+	steps, err := c.steps(o)
 	if err != nil {
 		return err
 	}
@@ -171,37 +184,26 @@ func (c *Init) build(o *opened) error {
 	}
 	defer os.RemoveAll(dir)
 	made := filepath.Join(dir, "shop.db")
-	err = File{DB: made}.with(store.Options{PublicURL: c.PublicURL}, func(st *store.Store) (err error) {
+	err = File{DB: made}.with(store.Options{PublicURL: c.PublicURL}, func(st *store.Store) error {
 		k := kernel.New(st, kernel.Config{Fields: fieldLimits})
-		if o.Shop, err = perform[store.Shop](k, 0, shop, nil); err != nil {
-			return err
-		}
-		in, err := st.ResolveShop(o.Shop.ID)
-		if err != nil {
-			return err
-		}
-		if o.Location, err = perform[store.Location](k, in, location, nil); err != nil {
-			return err
-		}
-		device.form.Set("location_id", o.Location.ID)
-		if o.Device, err = perform[operation.CreatedDevice](k, in, device, nil); err != nil {
-			return err
-		}
-		if o.Program, err = perform[store.ProgramDetail](k, in, program, nil); err != nil {
-			return programError{err}
-		}
-		if o.Program, err = perform[store.ProgramDetail](k, in, step{
-			op:    operation.PublishProgram,
-			form:  url.Values{},
-			flags: program.flags,
-		}, on(o.Program.ID)); err != nil {
-			return err
-		}
-		if o.Key, err = perform[operation.CreatedKey](k, in, key, nil); err != nil {
-			return err
-		}
-		if o.OwnerLink, err = perform[store.CreatedLink](k, in, owner, nil); err != nil {
-			return err
+		shop := int64(0)
+		for _, s := range steps {
+			if s.form.Has("location_id") {
+				s.form.Set("location_id", o.Location.ID)
+			}
+			err := s.run(k, person(shop), kernel.Form{Params: on(o.Program.ID), Fields: s.form})
+			switch {
+			case err != nil:
+				err = usageError(s.flags.Replace(plain(err).Error()))
+			case shop == 0:
+				shop, err = st.ResolveShop(o.Shop.ID)
+			}
+			if err != nil && s.op == operation.CreateProgramWithPrizes {
+				err = programError{err}
+			}
+			if err != nil {
+				return err
+			}
 		}
 		return st.Write(
 			context.Background(),
@@ -225,15 +227,6 @@ func (c *Init) build(o *opened) error {
 type programError struct{ error }
 
 func (e programError) Unwrap() error { return e.error }
-
-// perform runs one operation of init.
-func perform[O any](k *kernel.Kernel, shop int64, s step, params map[string]string) (O, error) {
-	out, err := kernel.Do[O](context.Background(), k, person(shop), s.op, kernel.Form{Params: params, Fields: s.form})
-	if err != nil {
-		err = usageError(s.flags.Replace(plain(err).Error()))
-	}
-	return out, err
-}
 
 // syncFolder makes the names in a folder durable.
 func syncFolder(path string) error {
