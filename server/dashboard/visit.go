@@ -44,10 +44,7 @@ type visit struct {
 func (p *Pages) serve(b binding, handle func(*visit) error) httprouter.Handle {
 	return func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
 		p.Kernel.RequestID(w)
-		v := &visit{Pages: p, w: w, r: r, params: kernel.Params{}, Printer: web.PrinterOf(r)}
-		for _, p := range params {
-			v.params[p.Key] = p.Value
-		}
+		v := &visit{Pages: p, w: w, r: r, params: kernel.ParamsOf(params), Printer: web.PrinterOf(r)}
 		err := v.readForm(b)
 		if err == nil {
 			err = v.run(b, handle)

@@ -79,7 +79,7 @@ func showIcon(v *visit) error {
 	if err != nil {
 		return err
 	}
-	size, ok := iconSizes[v.params.ByName("name")]
+	size, ok := iconSizes[v.params["name"]]
 	if !ok {
 		return kernel.Refuse(store.NotFound, "No such icon.")
 	}

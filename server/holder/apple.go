@@ -20,7 +20,7 @@ const maxPassLog = 4 << 10
 
 // downloadPass answers with the pass of a card for Apple Wallet.
 func downloadPass(v *visit) error {
-	p, err := run[store.Pass](v, operation.DownloadPass, kernel.Args{Params: v.named()})
+	p, err := do[store.Pass](v, operation.DownloadPass, nil)
 	if err != nil {
 		return err
 	}
@@ -47,13 +47,8 @@ func (v *visit) phone() kernel.Args {
 	if scheme != "ApplePass" {
 		token = ""
 	}
-	return kernel.Args{Params: map[string]string{
-		"device": v.params.ByName("device"),
-		"type":   v.params.ByName("type"),
-		"serial": v.params.ByName("serial"),
-		"token":  token,
-		"since":  v.r.URL.Query().Get("passesUpdatedSince"),
-	}}
+	v.params["token"], v.params["since"] = token, v.r.URL.Query().Get("passesUpdatedSince")
+	return kernel.Args{Params: v.params}
 }
 
 // readPass answers with a pass, unless the phone has it as it is.

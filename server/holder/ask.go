@@ -14,7 +14,7 @@ func ask(v *visit) error {
 	if form.Get("kind") == "erasure" {
 		form.Del("correction")
 	}
-	if _, err = run[kernel.None](v, operation.AskAboutData, kernel.Form{Params: v.named(), Fields: form}); err != nil {
+	if _, err = run[kernel.None](v, operation.AskAboutData, kernel.Form{Params: v.params, Fields: form}); err != nil {
 		return err
 	}
 	return v.redirect(v.withLanguage(pagePath(v.token())))

@@ -100,14 +100,15 @@ type visit struct {
 	*web.Printer
 	w      http.ResponseWriter
 	r      *http.Request
-	params httprouter.Params
+	params kernel.Params // what the path names, and the language of the page
 }
 
 // serve returns the handler of a page or a form.
 func (p *Pages) serve(handle func(*visit) error) httprouter.Handle {
 	return func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
 		p.Kernel.RequestID(w)
-		v := &visit{Pages: p, w: w, r: r, params: params, Printer: web.PrinterOf(r)}
+		v := &visit{Pages: p, w: w, r: r, params: kernel.ParamsOf(params), Printer: web.PrinterOf(r)}
+		v.params["language"] = v.Lang()
 		kernel.SecurityHeaders(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 			if err := handle(v); err != nil {
 				v.refuse(err)
@@ -116,7 +117,7 @@ func (p *Pages) serve(handle func(*visit) error) httprouter.Handle {
 	}
 }
 
-func (v *visit) token() string { return v.params.ByName("token") }
+func (v *visit) token() string { return v.params["token"] }
 
 // caller returns who makes the request: whoever has the link of a card or wants one.
 func (v *visit) caller() kernel.Caller {
@@ -144,12 +145,7 @@ func (v *visit) withLanguage(path string) string {
 
 // do runs an operation on what the path names, with fields.
 func do[O any](v *visit, op *kernel.Operation, fields any) (O, error) {
-	return run[O](v, op, kernel.Args{Params: v.named(), Fields: fields})
-}
-
-// named returns what the path names, and the language of the page.
-func (v *visit) named() map[string]string {
-	return map[string]string{"token": v.token(), "slug": v.params.ByName("slug"), "language": v.Lang()}
+	return run[O](v, op, kernel.Args{Params: v.params, Fields: fields})
 }
 
 // run runs an operation.
@@ -208,7 +204,7 @@ func answerJSON[F, O any](v *visit, status int, op *kernel.Operation) error {
 	handler := kernel.HandlerOf(status, kernel.SmallBody, func(_ *http.Request, _ httprouter.Params, f F) (O, error) {
 		return do[O](v, op, f)
 	})
-	handler.Handle(v.Kernel)(v.w, v.r, v.params)
+	handler.Handle(v.Kernel)(v.w, v.r, nil)
 	return nil
 }
 

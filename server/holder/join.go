@@ -38,7 +38,7 @@ func join(v *visit) error {
 	if err != nil {
 		return err
 	}
-	out, err := run[store.JoinedCard](v, operation.Join, kernel.Form{Params: v.named(), Fields: form})
+	out, err := run[store.JoinedCard](v, operation.Join, kernel.Form{Params: v.params, Fields: form})
 	switch {
 	case err == nil:
 		return v.redirect(v.withLanguage(pagePath(out.PageToken)))
@@ -60,7 +60,7 @@ func (v *visit) renderJoin(form url.Values, refusal error) error {
 	x := joinView{
 		Face:        v.card(&h).Face(),
 		Form:        v.form(form, refusal),
-		Path:        v.withLanguage("/join/" + v.params.ByName("slug")),
+		Path:        v.withLanguage("/join/" + v.params["slug"]),
 		Join:        j,
 		Prizes:      v.prizes(&h, h.Prizes),
 		Description: v.card(&h).Localized(h.Texts.Descriptions, h.Program.Description),

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"reflect"
 
+	"github.com/julienschmidt/httprouter"
+
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -320,6 +322,15 @@ func (p Params) Param(name string) string { return p[name] }
 
 // IdempotencyKey returns nil.
 func (Params) IdempotencyKey() (*IdempotencyKey, error) { return nil, nil }
+
+// ParamsOf returns what a path names.
+func ParamsOf(path httprouter.Params) Params {
+	params := Params{}
+	for _, p := range path {
+		params[p.Key] = p.Value
+	}
+	return params
+}
 
 // Args is an Input that the program itself makes, for example in a command.
 type Args struct {
