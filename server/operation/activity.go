@@ -13,7 +13,7 @@ var ListActivity = declare(kernel.Operation{
 	Doc: "Newest first. A page may be shorter than limit, even empty, while next_cursor is not null: the server visits a " +
 		"bounded number of rows.",
 	Callers: manager,
-	Read:    queryInShop((*store.View).NamedActivity),
+	Read:    query((*store.View).NamedActivity),
 })
 
 // ListActivityActors lists who may have made the rows of the audit log.

@@ -24,9 +24,7 @@ var GetAnalyticsSummary = declare(kernel.Operation{
 	Title:   "Read the shop's summary",
 	Callers: assisted(readers("analytics")),
 	Codes:   codes{store.LocationScopeUnsupported},
-	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.AnalyticsSummary, error) {
-		return v.Summary(c.Access)
-	}),
+	Read:    ofCaller((*store.View).Summary),
 })
 
 // GetHeatmap returns the activity of each day.
@@ -48,9 +46,7 @@ var GetCardTypes = declare(kernel.Operation{
 	Doc:     "All five types, also those without cards.",
 	Callers: assisted(readers("analytics")),
 	Codes:   codes{store.LocationScopeUnsupported},
-	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.CardTypeDistribution, error) {
-		return v.Distribution(c.Access)
-	}),
+	Read:    ofCaller((*store.View).Distribution),
 })
 
 // GetCardTypeStats returns the figures of one card type.

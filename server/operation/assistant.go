@@ -258,9 +258,7 @@ var PauseWebhook = declare(kernel.Operation{
 	Title:   "Pause a webhook",
 	Callers: assistant("webhooks:write", kernel.NoRole),
 	Codes:   notFound,
-	Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (store.PausedWebhook, error) {
-		return tx.PauseWebhook(c.Access, c.Param("id"))
-	}),
+	Write:   change((*store.Tx).PauseWebhook),
 })
 
 // TestActiveWebhook sends test.ping to an active webhook.
@@ -270,9 +268,7 @@ var TestActiveWebhook = declare(kernel.Operation{
 	Title:   "Test an active webhook",
 	Callers: assistant("webhooks:write", kernel.NoRole),
 	Codes:   notFoundOrUnprocessable,
-	Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
-		return tx.TestActiveWebhook(c.Access, c.Param("id"))
-	}),
+	Write:   change((*store.Tx).TestActiveWebhook),
 })
 
 // RedeliverToActive sends a delivery to an active webhook again.

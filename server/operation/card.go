@@ -56,7 +56,7 @@ var IssueBlankCards = declare(kernel.Operation{
 	Title:   "Issue blank cards",
 	Callers: manager,
 	Codes:   notFoundOrUnprocessable,
-	Write:   inShopWith((*store.Tx).IssueBlankCards),
+	Write:   withID((*store.Tx).IssueBlankCards),
 })
 
 // ListCards lists the cards of the shop.
@@ -155,7 +155,7 @@ var AdjustCard = declare(kernel.Operation{
 		store.NotFound, store.Conflict, store.Unprocessable, store.CardFullNoRepeat, store.PrepaidInsufficientBalance,
 		store.SubscriptionSuspended,
 	},
-	Write: inShopWith((*store.Tx).AdjustCard),
+	Write: withID((*store.Tx).AdjustCard),
 })
 
 // MergeCards merges two cards of one program.
@@ -204,6 +204,6 @@ func cardAction[O any](id, title string, act func(*store.Tx, int64, string) (O, 
 		Title:   title,
 		Callers: manager,
 		Codes:   notFoundOrConflict,
-		Write:   inShop(act),
+		Write:   change(act),
 	})
 }

@@ -33,7 +33,7 @@ var CountRun = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Count the cards of a filter",
 	Callers: manager,
-	Read:    queryInShop((*store.View).CountRun),
+	Read:    query((*store.View).CountRun),
 })
 
 // ListCardRuns lists the newest runs of the shop.
@@ -52,7 +52,7 @@ var GetCardRun = declare(kernel.Operation{
 	Title:   "Read a change of many cards",
 	Callers: manager,
 	Codes:   notFound,
-	Read:    byIDInShop((*store.View).CardRun),
+	Read:    byID((*store.View).CardRun),
 })
 
 // StopCardRun stops a run. Cards that it has changed stay changed.
@@ -62,5 +62,5 @@ var StopCardRun = declare(kernel.Operation{
 	Title:   "Stop a change of many cards",
 	Callers: manager,
 	Codes:   notFound,
-	Write:   inShop((*store.Tx).StopCardRun),
+	Write:   change((*store.Tx).StopCardRun),
 })

@@ -71,9 +71,7 @@ var ConnectCode = declare(kernel.Operation{
 		"sixth one, is a conflict.",
 	Callers: device,
 	Codes:   refusals,
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ConnectFields) (store.Connected, error) {
-		return tx.ConnectCode(c.Till(), c.Param("code"), f)
-	}),
+	Write:   withParam("code", (*store.Tx).ConnectCode),
 })
 
 // SetHolder gives a card at a till its holder.
@@ -85,9 +83,7 @@ var SetHolder = declare(kernel.Operation{
 		"a name, an email or a phone number, is a conflict.",
 	Callers: device,
 	Codes:   refusals,
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.HolderFields) (store.CardDetail, error) {
-		return tx.SetHolder(c.Till(), c.Param("code"), f)
-	}),
+	Write:   withParam("code", (*store.Tx).SetHolder),
 })
 
 // CloseDataRequest closes what the holder of a card has asked the shop for.

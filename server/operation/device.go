@@ -58,7 +58,7 @@ var RevokeDevice = declare(kernel.Operation{
 	Title:   "Revoke a device",
 	Callers: manager,
 	Codes:   notFound,
-	Write:   inShop((*store.Tx).RevokeDevice),
+	Write:   change((*store.Tx).RevokeDevice),
 })
 
 // CreatePairing makes a link and a code by which a phone or tablet becomes a device.

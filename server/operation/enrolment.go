@@ -13,7 +13,7 @@ var GetEnrolment = declare(kernel.Operation{
 	Title:   "Read how customers make cards themselves",
 	Callers: viewer,
 	Codes:   notFound,
-	Read:    byIDInShop((*store.View).Enrolment),
+	Read:    byID((*store.View).Enrolment),
 })
 
 // UpdateEnrolment changes how customers make cards of a program themselves, also of a
@@ -25,7 +25,7 @@ var UpdateEnrolment = declare(kernel.Operation{
 	Callers: manager,
 	Codes:   notFoundConflictOrUnprocessable,
 	Mode:    wire.Patch,
-	Write:   inShopWith((*store.Tx).UpdateEnrolment),
+	Write:   withID((*store.Tx).UpdateEnrolment),
 })
 
 // GetPoster returns what a poster of a program shows that leads to its form.
@@ -35,7 +35,7 @@ var GetPoster = declare(kernel.Operation{
 	Title:   "Read what a poster of a program shows",
 	Callers: viewer,
 	Codes:   notFoundOrConflict,
-	Read:    byIDInShop((*store.View).Poster),
+	Read:    byID((*store.View).Poster),
 })
 
 // ShowJoinPage returns the form at which customers make cards of a program. Its parameter

@@ -14,7 +14,7 @@ var ExportPerson = declare(kernel.Operation{
 	Callers: owner,
 	Codes:   notFoundOrUnprocessable,
 	Proof:   true,
-	Read:    queryInShop((*store.View).ExportPerson),
+	Read:    query((*store.View).ExportPerson),
 	WriteBefore: kernel.WriteBefore(func(_ *store.View, c *kernel.Call, f store.PersonQuery) (func(*store.Tx) error, error) {
 		return func(tx *store.Tx) error { return tx.AuditExport(c.Access.Shop, f) }, nil
 	}),
@@ -28,7 +28,7 @@ var ExportCards = declare(kernel.Operation{
 	Title:   "Export the cards",
 	Callers: owner,
 	Proof:   true,
-	Read:    queryInShop((*store.View).ExportCards),
+	Read:    query((*store.View).ExportCards),
 	WriteBefore: kernel.WriteBefore(func(_ *store.View, c *kernel.Call, q store.ExportFilter) (func(*store.Tx) error, error) {
 		if q.Cursor.Set {
 			return nil, nil
@@ -44,7 +44,7 @@ var ExportShop = declare(kernel.Operation{
 	Title:   "Export all data of the shop",
 	Callers: owner,
 	Proof:   true,
-	Read:    queryInShop((*store.View).Export),
+	Read:    query((*store.View).Export),
 	WriteBefore: kernel.WriteBefore(func(_ *store.View, c *kernel.Call, _ store.ExportFormat) (func(*store.Tx) error, error) {
 		return func(tx *store.Tx) error { return tx.AuditShopExport(c.Access.Shop, "shop.export") }, nil
 	}),

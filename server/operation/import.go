@@ -246,7 +246,7 @@ var ContinueImport = declare(kernel.Operation{
 	Title:   "Continue an import",
 	Callers: manager,
 	Codes:   notFound,
-	Write:   inShop((*store.Tx).ContinueImport),
+	Write:   change((*store.Tx).ContinueImport),
 })
 
 // UndoImport erases the cards of an import that were not used.
@@ -257,7 +257,7 @@ var UndoImport = declare(kernel.Operation{
 	Callers: manager,
 	Codes:   notFoundOrConflict,
 	Proof:   true,
-	Write:   inShop((*store.Tx).UndoImport),
+	Write:   change((*store.Tx).UndoImport),
 })
 
 // DiscardImport deletes an uploaded file.
@@ -277,7 +277,7 @@ var GetImport = declare(kernel.Operation{
 	Title:   "Read an import",
 	Callers: manager,
 	Codes:   notFound,
-	Read:    byIDInShop((*store.View).ImportRunReport),
+	Read:    byID((*store.View).ImportRunReport),
 })
 
 // ListImports lists the newest imports.

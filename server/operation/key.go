@@ -126,7 +126,7 @@ var RevokeKey = declare(kernel.Operation{
 	Callers: owner,
 	Codes:   notFound,
 	Proof:   true,
-	Write:   inShop((*store.Tx).RevokeKey),
+	Write:   change((*store.Tx).RevokeKey),
 })
 
 // RevokedKeys is the answer of RevokeAllKeys.

@@ -77,5 +77,5 @@ var GetProgramForm = declare(kernel.Operation{
 	Title:   "Read all fields of a program",
 	Callers: viewer,
 	Codes:   notFound,
-	Read:    byIDInShop((*store.View).ProgramForm),
+	Read:    byID((*store.View).ProgramForm),
 })

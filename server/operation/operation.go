@@ -100,39 +100,48 @@ func writingByParam(name string, f func(*store.View, string) (func(*store.Tx) er
 	return writingBefore(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) { return f(v, c.Param(name)) })
 }
 
-// byID reads what f returns for the caller's access and the id in the path.
-func byID[O any](f func(*store.View, store.Access, string) (O, error)) kernel.Reading {
-	return kernel.ReadPlain(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access, c.Param("id")) })
+// identity is what a method of the store takes of the caller: the whole access, the key of the shop, for what
+// only persons do, or the till.
+type identity interface {
+	store.Access | int64 | store.Till
 }
 
-// byIDInShop does the same with the key of the caller's shop, for what only persons read.
-func byIDInShop[O any](f func(*store.View, int64, string) (O, error)) kernel.Reading {
-	return kernel.ReadPlain(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access.Shop, c.Param("id")) })
+// as returns that of the caller of an operation.
+func as[C identity](c *kernel.Call) (caller C) {
+	switch caller := any(&caller).(type) {
+	case *store.Access:
+		*caller = c.Access
+	case *int64:
+		*caller = c.Access.Shop
+	case *store.Till:
+		*caller = c.Till()
+	}
+	return caller
 }
 
-// query reads what f returns for the caller's access and the fields.
-func query[Q, O any](f func(*store.View, store.Access, Q) (O, error)) kernel.Reading {
-	return kernel.Read(func(v *store.View, c *kernel.Call, q Q) (O, error) { return f(v, c.Access, q) })
+// ofCaller reads what f returns for the caller.
+func ofCaller[C identity, O any](f func(*store.View, C) (O, error)) kernel.Reading {
+	return kernel.ReadPlain(func(v *store.View, c *kernel.Call) (O, error) { return f(v, as[C](c)) })
 }
 
-// queryInShop does the same with the key of the caller's shop, for what only persons read.
-func queryInShop[Q, O any](f func(*store.View, int64, Q) (O, error)) kernel.Reading {
-	return kernel.Read(func(v *store.View, c *kernel.Call, q Q) (O, error) { return f(v, c.Access.Shop, q) })
+// byID does the same with the id in the path.
+func byID[C identity, O any](f func(*store.View, C, string) (O, error)) kernel.Reading {
+	return kernel.ReadPlain(func(v *store.View, c *kernel.Call) (O, error) { return f(v, as[C](c), c.Param("id")) })
 }
 
-// queryByIDInShop does the same with the id in the path before the fields.
-func queryByIDInShop[Q, O any](f func(*store.View, int64, string, Q) (O, error)) kernel.Reading {
-	return kernel.Read(func(v *store.View, c *kernel.Call, q Q) (O, error) { return f(v, c.Access.Shop, c.Param("id"), q) })
+// query reads what f returns for the caller and the fields.
+func query[C identity, Q, O any](f func(*store.View, C, Q) (O, error)) kernel.Reading {
+	return kernel.Read(func(v *store.View, c *kernel.Call, q Q) (O, error) { return f(v, as[C](c), q) })
+}
+
+// queryByID does the same with the id in the path before the fields.
+func queryByID[C identity, Q, O any](f func(*store.View, C, string, Q) (O, error)) kernel.Reading {
+	return kernel.Read(func(v *store.View, c *kernel.Call, q Q) (O, error) { return f(v, as[C](c), c.Param("id"), q) })
 }
 
 // byParam reads what f returns for a parameter of the path alone, such as the token of a link.
 func byParam[O any](name string, f func(*store.View, string) (O, error)) kernel.Reading {
 	return kernel.ReadPlain(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Param(name)) })
-}
-
-// ofShop reads what f returns for the key of the caller's shop.
-func ofShop[O any](f func(*store.View, int64) (O, error)) kernel.Reading {
-	return kernel.ReadPlain(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access.Shop) })
 }
 
 // listOf reads a list of the caller's shop that is not paginated.
@@ -149,22 +158,26 @@ func readBefore[T any](c *kernel.Call, f func(*store.View) (T, error)) (out T, e
 	return out, err
 }
 
-// withID writes by f with the caller's access, the id in the path, and the fields.
-func withID[F, O any](f func(*store.Tx, store.Access, string, F) (O, error)) kernel.Writing {
-	return kernel.Write(func(tx *store.Tx, c *kernel.Call, fields F) (O, error) { return f(tx, c.Access, c.Param("id"), fields) })
+// withFields writes by f with the caller and the fields.
+func withFields[C identity, F, O any](f func(*store.Tx, C, F) (O, error)) kernel.Writing {
+	return kernel.Write(func(tx *store.Tx, c *kernel.Call, fields F) (O, error) { return f(tx, as[C](c), fields) })
 }
 
-// inShop writes by f with the key of the caller's shop and the id in the path, for what only
-// persons do.
-func inShop[O any](f func(*store.Tx, int64, string) (O, error)) kernel.Writing {
-	return kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (O, error) { return f(tx, c.Access.Shop, c.Param("id")) })
+// withID does the same with the id in the path before the fields.
+func withID[C identity, F, O any](f func(*store.Tx, C, string, F) (O, error)) kernel.Writing {
+	return withParam("id", f)
 }
 
-// inShopWith does the same with the fields.
-func inShopWith[F, O any](f func(*store.Tx, int64, string, F) (O, error)) kernel.Writing {
+// withParam does the same with another parameter of the path.
+func withParam[C identity, F, O any](name string, f func(*store.Tx, C, string, F) (O, error)) kernel.Writing {
 	return kernel.Write(func(tx *store.Tx, c *kernel.Call, fields F) (O, error) {
-		return f(tx, c.Access.Shop, c.Param("id"), fields)
+		return f(tx, as[C](c), c.Param(name), fields)
 	})
+}
+
+// change writes by f with the caller and the id in the path.
+func change[C identity, O any](f func(*store.Tx, C, string) (O, error)) kernel.Writing {
+	return kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (O, error) { return f(tx, as[C](c), c.Param("id")) })
 }
 
 // silent writes by f, which has no answer.
@@ -174,7 +187,7 @@ func silent[F any](f func(*store.Tx, *kernel.Call, F) error) kernel.Writing {
 	})
 }
 
-// removal does what inShop does for what has no answer.
+// removal does what change does for what has no answer.
 func removal(f func(*store.Tx, int64, string) error) kernel.Writing {
 	return silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error { return f(tx, c.Access.Shop, c.Param("id")) })
 }

@@ -27,9 +27,7 @@ var CreateProgram = declare(kernel.Operation{
 		"to another type is `not_allowed`, unless it is null (or, for repeat_after_reset, false). Images are supplied as URLs. " +
 		"The localisations, stamps_expire_after_days, visible_in_catalog and border_enabled are stored but shown by no answer.",
 	Callers: writers("programs"),
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ProgramFields) (store.ProgramDetail, error) {
-		return tx.CreateProgram(c.Access, f)
-	}),
+	Write:   withFields((*store.Tx).CreateProgram),
 })
 
 // GetProgram returns one program with its prizes.
@@ -154,7 +152,7 @@ var UpdateProgramSettings = declare(kernel.Operation{
 	Callers: manager,
 	Codes:   notFoundOrUnprocessable,
 	Mode:    wire.Patch,
-	Write:   inShopWith((*store.Tx).UpdateProgramSettings),
+	Write:   withID((*store.Tx).UpdateProgramSettings),
 })
 
 // DeleteProgram deletes a program and archives its cards.

@@ -12,7 +12,7 @@ var GetToday = declare(kernel.Operation{
 	Group:   analytics,
 	Title:   "Read what happens today",
 	Callers: viewer,
-	Read:    ofShop((*store.View).Today),
+	Read:    ofCaller((*store.View).Today),
 })
 
 // GetDayReport returns the ledger of a day by type, till and program.
@@ -22,7 +22,7 @@ var GetDayReport = declare(kernel.Operation{
 	Title:   "Read the report of a day",
 	Callers: viewer,
 	Codes:   notFound,
-	Read:    queryInShop((*store.View).DayReport),
+	Read:    query((*store.View).DayReport),
 })
 
 // GetPeriod returns what happened in a period, by day and by location.
@@ -31,7 +31,7 @@ var GetPeriod = declare(kernel.Operation{
 	Group:   analytics,
 	Title:   "Read what happened in a period",
 	Callers: viewer,
-	Read:    queryInShop((*store.View).Period),
+	Read:    query((*store.View).Period),
 })
 
 // Health is the state of the file, and what an operator may have to see to in it.
@@ -65,5 +65,5 @@ var GetMoneyReport = declare(kernel.Operation{
 	Group:   analytics,
 	Title:   "Get the money of a month",
 	Callers: viewer,
-	Read:    queryInShop((*store.View).Money),
+	Read:    query((*store.View).Money),
 })

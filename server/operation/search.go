@@ -45,7 +45,7 @@ var GetCardOverview = declare(kernel.Operation{
 	Title:   "Read all about a card",
 	Callers: viewer,
 	Codes:   notFound,
-	Read:    byIDInShop((*store.View).CardOverview),
+	Read:    byID((*store.View).CardOverview),
 	WriteBefore: writingBefore(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
 		return v.ShortCodeOfCard(c.Access.Shop, c.Param("id"))
 	}),
@@ -58,7 +58,7 @@ var GetCustomer = declare(kernel.Operation{
 	Title:   "Read the cards of a customer",
 	Callers: viewer,
 	Codes:   notFound,
-	Read:    byIDInShop((*store.View).Customer),
+	Read:    byID((*store.View).Customer),
 })
 
 // ListCardTransactions lists the ledger of a card and its chain.
@@ -68,7 +68,7 @@ var ListCardTransactions = declare(kernel.Operation{
 	Title:   "List the ledger of a card",
 	Callers: viewer,
 	Codes:   notFound,
-	Read:    queryByIDInShop((*store.View).CardTransactions),
+	Read:    queryByID((*store.View).CardTransactions),
 })
 
 // GetLedgerEntry returns a row of the ledger.
@@ -78,7 +78,7 @@ var GetLedgerEntry = declare(kernel.Operation{
 	Title:   "Read a row of the ledger",
 	Callers: viewer,
 	Codes:   notFound,
-	Read:    byIDInShop((*store.View).LedgerEntry),
+	Read:    byID((*store.View).LedgerEntry),
 })
 
 // ListCardAudit lists the audit rows about a card and its chain.
@@ -88,7 +88,7 @@ var ListCardAudit = declare(kernel.Operation{
 	Title:   "List the audit log of a card",
 	Callers: manager,
 	Codes:   notFound,
-	Read:    queryByIDInShop((*store.View).CardAudit),
+	Read:    queryByID((*store.View).CardAudit),
 })
 
 // ReverseByPerson reverses a row of the ledger for a person who uses no device. The
@@ -104,5 +104,5 @@ var ReverseByPerson = declare(kernel.Operation{
 			store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance, store.SubscriptionSuspended, store.LocationDisabled,
 		},
 	),
-	Write: inShopWith((*store.Tx).ReverseByPerson),
+	Write: withID((*store.Tx).ReverseByPerson),
 })

@@ -94,7 +94,7 @@ var GetForgetting = declare(kernel.Operation{
 	Title:   "List the cards that are erased soon",
 	Doc:     "Since they were not seen for forget_after_months of the shop.",
 	Callers: viewer,
-	Read:    ofShop((*store.View).Forgetting),
+	Read:    ofCaller((*store.View).Forgetting),
 })
 
 // DeleteShop deletes the shop with all that it has.
@@ -155,5 +155,5 @@ var ListAudit = declare(kernel.Operation{
 	Title:   "List the audit log",
 	Doc:     "Newest first.",
 	Callers: manager,
-	Read:    queryInShop((*store.View).AuditLog),
+	Read:    query((*store.View).AuditLog),
 })

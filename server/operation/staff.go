@@ -49,7 +49,7 @@ var UpdateStaff = declare(kernel.Operation{
 	Callers: manager,
 	Codes:   notFoundOrUnprocessable,
 	Mode:    wire.Patch,
-	Write:   inShopWith((*store.Tx).UpdateStaff),
+	Write:   withID((*store.Tx).UpdateStaff),
 })
 
 // MemberPINFields are the fields of SetStaffMemberPIN.

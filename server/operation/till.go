@@ -17,9 +17,7 @@ var GetDevice = declare(kernel.Operation{
 	Group:   ownDevice,
 	Title:   "Inspect the device",
 	Callers: device,
-	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.TillMe, error) {
-		return v.TillMe(c.Till())
-	}),
+	Read:    ofCaller((*store.View).TillMe),
 })
 
 // LookupCard returns the card of a code.
@@ -121,9 +119,7 @@ func presentation[F interface{ Reference() store.Once }](
 	d.Group = cards
 	d.Callers = device
 	d.Codes = slices.Concat(refusals, d.Codes)
-	d.Write = kernel.Write(func(tx *store.Tx, c *kernel.Call, f F) (store.Stamped, error) {
-		return act(tx, c.Till(), c.Param("code"), f)
-	})
+	d.Write = withParam("code", act)
 	d.Repeat = kernel.Repeat(func(v *store.View, c *kernel.Call, f F) (out store.Stamped, found, known bool, err error) {
 		return v.Repeated(c.Till(), store.Repeat{Once: f.Reference(), Types: types, Code: c.Param("code")})
 	})
@@ -140,9 +136,7 @@ var ReverseTransaction = declare(kernel.Operation{
 		"an overflow takes both back: the named one's reversal is `transaction`, the other's `overflow_transaction`.",
 	Callers: device,
 	Codes:   slices.Concat(refusals, codes{store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance}),
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.UseFields) (store.Stamped, error) {
-		return tx.Reverse(c.Till(), c.Param("id"), f)
-	}),
+	Write:   withID((*store.Tx).Reverse),
 	Repeat: kernel.Repeat(func(v *store.View, c *kernel.Call, f store.UseFields) (out store.Stamped, found, known bool, err error) {
 		return v.Repeated(c.Till(), store.Repeat{Once: f.Once, Types: []string{store.TransactionReversal}, Reverses: c.Param("id")})
 	}),
@@ -173,9 +167,7 @@ var GetDeviceDay = declare(kernel.Operation{
 	Doc: "By the shop's calendar. Rows that were reversed are in no sum, and a stamp that was sent later is of the day on which " +
 		"it was given. The amounts are in the shop's currency. Never writes.",
 	Callers: device,
-	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.TillToday, error) {
-		return v.TillToday(c.Till())
-	}),
+	Read:    ofCaller((*store.View).TillToday),
 })
 
 // TillSearchQuery is the query of SearchAtTill.

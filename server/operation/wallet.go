@@ -121,7 +121,7 @@ var GetAppleWallet = declare(kernel.Operation{
 	Group:   wallets,
 	Title:   "Read the state of Apple Wallet",
 	Callers: owner,
-	Read:    ofShop((*store.View).AppleStatus),
+	Read:    ofCaller((*store.View).AppleStatus),
 })
 
 // RemoveAppleWallet removes the certificate and the request that waits, with their keys.
@@ -132,7 +132,5 @@ var RemoveAppleWallet = declare(kernel.Operation{
 	Doc:     "Removes the certificate and the request that waits, with their keys. Passes on phones stay as they are.",
 	Callers: owner,
 	Proof:   true,
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.RemoveFields) (store.AppleStatus, error) {
-		return tx.RemoveAppleWallet(c.Access.Shop, f)
-	}),
+	Write:   withFields((*store.Tx).RemoveAppleWallet),
 })

@@ -88,7 +88,7 @@ var GetGoogleWallet = declare(kernel.Operation{
 	Group:   wallets,
 	Title:   "Read the state of Google Wallet",
 	Callers: owner,
-	Read:    ofShop((*store.View).GoogleStatus),
+	Read:    ofCaller((*store.View).GoogleStatus),
 })
 
 // RemoveGoogleWallet removes the account with its key.
@@ -99,9 +99,7 @@ var RemoveGoogleWallet = declare(kernel.Operation{
 	Doc:     "Removes the account with its key. Cards on phones stay as they are, with the names on them, until it is set up again.",
 	Callers: owner,
 	Proof:   true,
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.RemoveFields) (store.GoogleStatus, error) {
-		return tx.RemoveGoogleWallet(c.Access.Shop, f)
-	}),
+	Write:   withFields((*store.Tx).RemoveGoogleWallet),
 })
 
 // AddToGoogleWallet makes the card of a page at Google Wallet, unless Google knows it.

@@ -33,5 +33,5 @@ var SendTestPush = declare(kernel.Operation{
 	Doc:     "Browsers show a notice that says so. Phones look for changes and show nothing.",
 	Callers: manager,
 	Codes:   notFoundOrUnprocessable,
-	Write:   inShop((*store.Tx).TestPush),
+	Write:   change((*store.Tx).TestPush),
 })

@@ -232,7 +232,7 @@ var GetShopWebhook = declare(kernel.Operation{
 	Title:   "Read one of the shop's webhooks",
 	Callers: viewer,
 	Codes:   notFound,
-	Read:    byIDInShop((*store.View).ShopWebhook),
+	Read:    byID((*store.View).ShopWebhook),
 })
 
 // ListWebhookLog lists the whole delivery log of a webhook.
@@ -243,7 +243,7 @@ var ListWebhookLog = declare(kernel.Operation{
 	Doc:     "Newest first.",
 	Callers: viewer,
 	Codes:   notFound,
-	Read:    queryByIDInShop((*store.View).WebhookLog),
+	Read:    queryByID((*store.View).WebhookLog),
 })
 
 // GetDelivery returns an entry of a webhook's delivery log.
