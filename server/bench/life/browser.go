@@ -33,13 +33,8 @@ func (b *browser) signIn() bool {
 	return true
 }
 
-// get returns a page, nil if there is none of a status that is wanted; 200 if none is given.
-func (b *browser) get(path string, want ...string) *page {
-	if want == nil {
-		want = []string{"200"}
-	}
-	return b.fetch("GET", path, nil, want...)
-}
+// get returns a page, nil if there is none.
+func (b *browser) get(path string) *page { return b.fetch("GET", path, nil, "200") }
 
 // fetch makes a request as a browser does, after signing in if that is necessary.
 func (b *browser) fetch(method, path string, body any, want ...string) *page {
@@ -198,7 +193,7 @@ func (f *form) fill(pairs ...string) *form {
 	return f
 }
 
-// send sends the form, and returns the answer as [browser.get] does.
+// send sends the form, and returns the answer, nil if its status is none that is wanted.
 func (f *form) send(want ...string) *page {
 	if f.fields == nil {
 		f.fault("%s has no form for %s: %.600s", f.page.path, f.action, text(f.root))
@@ -210,20 +205,16 @@ func (f *form) send(want ...string) *page {
 // change opens a page, fills in its form as [form.fill] does and sends it. It returns the answer, a redirect unless other
 // statuses are wanted too, or nil.
 func (b *browser) change(path string, fields []string, want ...string) *page {
-	p := b.get(path)
-	if p == nil {
-		return nil
-	}
-	return p.form("").fill(fields...).send(append(want, "303")...)
+	return b.press(path, "", fields, want...)
 }
 
-// press sends the form of a page that is a button.
-func (b *browser) press(path, action string, want ...string) *page {
+// press does the same with the form of the page that is sent to a path, such as a button.
+func (b *browser) press(path, action string, fields []string, want ...string) *page {
 	p := b.get(path)
 	if p == nil {
 		return nil
 	}
-	return p.form(action).send(append(want, "303")...)
+	return p.form(action).fill(fields...).send(append(want, "303")...)
 }
 
 // link returns the path of a link or button of a page that ends so, empty if there is none.

@@ -115,7 +115,7 @@ func (y *year) backUp(date time.Time) error {
 	if date.Day() != 1 {
 		args = append(args, "--quick")
 	}
-	if _, err := y.server.command(args...); err != nil {
+	if err := y.server.command(args...); err != nil {
 		return err
 	}
 	y.count("backup")

@@ -88,7 +88,7 @@ func (y *year) finish(took time.Duration) error {
 	shops := []any{}
 	for i, s := range []*shop{y.shop, y.neighbour} {
 		export := filepath.Join("export", s.ID)
-		if _, err := y.server.command("export", "all", "--shop", s.ID, "--format", "jsonl", "--out", y.path(export)); err != nil {
+		if err := y.server.command("export", "all", "--shop", s.ID, "--format", "jsonl", "--out", y.path(export)); err != nil {
 			return err
 		}
 		shops = append(shops, map[string]any{
@@ -103,7 +103,7 @@ func (y *year) finish(took time.Duration) error {
 	if err := y.writeTraces(); err != nil {
 		return err
 	}
-	if _, err := y.server.command("check"); err != nil {
+	if err := y.server.command("check"); err != nil {
 		return err
 	}
 	if err := y.writeJSON("year.json", map[string]any{"seed": y.seed, "months": y.months, "from": y.opened, "until": y.until,

@@ -61,7 +61,7 @@ func (o *office) unlock(time.Time, int) func() {
 	return func() {
 		if at := b.link(cardPath(m), "/unlock"); at == "" {
 			o.count("dashboard: unlock not offered")
-		} else if b.press(cardPath(m), at) != nil {
+		} else if b.press(cardPath(m), at, nil) != nil {
 			o.write("unlock", done{Card: m.card, change: change{Subject: cardOf(at)}})
 		}
 	}

@@ -18,7 +18,7 @@ func (o *office) suspend(day time.Time, slot int) func() {
 func (o *office) closeLocation(day time.Time, slot int) func() {
 	b, at := o.person(), "/dashboard/location/"+o.shop.locations[o.rand.IntN(len(o.shop.locations))].ID
 	return o.forAnHour(day, slot, "location disabled", func() *page { return b.change(at+"/disable", nil) },
-		func() *page { return b.press(at, at+"/enable") })
+		func() *page { return b.press(at, at+"/enable", nil) })
 }
 
 // forAnHour does something, and plans that it is undone an hour later.

@@ -151,15 +151,11 @@ func (s *server) await() {
 	defer s.restarting.RUnlock()
 }
 
-// command runs a command of the binary on the file of the server, and returns its output.
-func (s *server) command(args ...string) ([]byte, error) {
+// command runs a command of the binary on the file of the server.
+func (s *server) command(args ...string) error {
 	s.commands.RLock()
 	defer s.commands.RUnlock()
-	cmd := exec.Command(s.binary, append(args, "--db", s.db)...)
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	err := output(cmd)
-	return out.Bytes(), err
+	return output(exec.Command(s.binary, append(args, "--db", s.db)...))
 }
 
 // output runs a command, and puts what it says into the error.

@@ -37,15 +37,14 @@ func (y *year) restore() error {
 		return err
 	}
 	backup := y.path("restored.db")
-	if _, err := y.server.command("backup", backup, "--quiet"); err != nil {
+	if err := y.server.command("backup", backup, "--quiet"); err != nil {
 		return err
 	}
 	if err := y.server.replace(func() error {
 		if err := y.server.stop(); err != nil {
 			return err
 		}
-		_, err := y.server.command("restore", backup, "--force", "--quiet")
-		return err
+		return y.server.command("restore", backup, "--force", "--quiet")
 	}, y.now); err != nil {
 		return err
 	}

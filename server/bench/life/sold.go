@@ -94,11 +94,11 @@ func (y *year) sellShop() error {
 	}
 	addr, db := l.Addr().String(), y.path("sold.db")
 	l.Close()
-	if _, err := y.server.command("shop", "split", s.ID, "--out", db, "--moved-to", "https://"+addr, "--quiet"); err != nil {
+	if err := y.server.command("shop", "split", s.ID, "--out", db, "--moved-to", "https://"+addr, "--quiet"); err != nil {
 		return err
 	}
 	s.there = &server{binary: y.server.binary, db: db, addr: addr}
-	if _, err := s.there.command("check"); err != nil {
+	if err := s.there.command("check"); err != nil {
 		return err
 	}
 	y.ask(s.api, "GET", "/cards?limit=100", nil, "410 gone")
@@ -189,8 +189,7 @@ func (y *year) endSold(stdin io.Closer, cmd *exec.Cmd, log *bytes.Buffer) error 
 			y.fault("the server of the shop that was sold: %s", line)
 		}
 	}
-	_, err := y.sold.there.command("check")
-	return err
+	return y.sold.there.command("check")
 }
 
 // awaitServer waits until a server answers.
