@@ -105,14 +105,13 @@ type card struct {
 	openingLeft    int64        // of the stamps that it began with; of use in cycle 0; set by readChain
 }
 
-// cardCols are a card's own columns. The name and type of its program come from the
-// cache (setProgram) or from a join (cardProgramCols, scanProgram).
-var (
-	cardCols = strings.Fields(`
-		c.program_id c.external_ref c.holder_name c.holder_email c.stamps_count c.current_value c.expires_at c.installed_at c.created_at
-		c.archived_at c.locked_at c.activated_at
-	`)
-	cardProgramCols = []string{"p.name", "p.type"}
+// cardCols are a card's own columns, and listedCardCols the same after the auth epoch and the key. The name and type of
+// its program come from the cache (setProgram) or from a join (cardProgramCols, scanProgram).
+const (
+	cardCols = `c.program_id, c.external_ref, c.holder_name, c.holder_email, c.stamps_count, c.current_value, c.expires_at,
+		c.installed_at, c.created_at, c.archived_at, c.locked_at, c.activated_at`
+	cardProgramCols = "p.name, p.type"
+	listedCardCols  = epochColumn + ", c.id, " + cardCols
 )
 
 func (c *Card) setProgram(p *program) { c.ProgramName, c.ProgramType = p.Name, p.Type }
@@ -234,13 +233,10 @@ func (v *View) Cards(a Access, f CardFilter) (Page[Card], error) {
 	return p, err
 }
 
-var listedCardCols = columns(append([]string{epochColumn, "c.id"}, cardCols...)...)
-
-var cardDetailSQL = "SELECT " + columns(
-	slices.Concat([]string{epochColumn, "c.id"}, cardCols, cardProgramCols, []string{"p.location_scope='all_locations'",
-		`CASE p.location_scope WHEN 'all_locations' THEN '' ELSE (SELECT group_concat(location_id) FROM program_locations
-			WHERE program_id=p.id) END`})...) +
-	" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL"
+const cardDetailSQL = "SELECT " + listedCardCols + ", " + cardProgramCols + `, p.location_scope='all_locations',
+	CASE p.location_scope WHEN 'all_locations' THEN '' ELSE (SELECT group_concat(location_id) FROM program_locations
+		WHERE program_id=p.id) END
+	FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL`
 
 // Card returns a card with its locations.
 func (v *View) Card(a Access, id string) (d CardDetail, err error) {
@@ -280,7 +276,7 @@ func (q *queries) detailOf(a Access, id string, locations func(epoch int64) shop
 // card finds a card of the shop with all columns that writes need.
 func (tx *Tx) card(a Access, id string) (c card, err error) {
 	sql, args := a.restrict(
-		"SELECT c.id, "+columns(slices.Concat(cardCols, cardProgramCols)...)+`, ifnull(c.root_id, c.id), c.root_id IS NOT NULL
+		"SELECT c.id, "+cardCols+", "+cardProgramCols+`, ifnull(c.root_id, c.id), c.root_id IS NOT NULL
 			FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL`,
 		tx.keyOrNone(KindCard, id), a.Shop)
 	err = tx.find("card", func(r *rows) {

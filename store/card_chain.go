@@ -6,21 +6,14 @@ import (
 )
 
 // chainCols are what every query of a chain selects.
-var chainCols = slices.Concat([]string{epochColumn, "c.id"}, cardCols, []string{
-	"c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.first_location_id IS NULL", "c.last_stamp_at",
-	"c.short_code", "c.last_seen_day", "c.opening_left", "c.copies",
-})
+const chainCols = listedCardCols + `, c.root_id IS NOT NULL, c.cycle, c.code_generation, c.first_location_id IS NULL,
+	c.last_stamp_at, c.short_code, c.last_seen_day, c.opening_left, c.copies`
 
-// The chain of a root, and the chain of any of its cards.
+// The queries of the chain of a root, and of the chain of any of its cards.
 const (
-	chainOfRoot = " FROM cards c WHERE (c.id=?1 OR c.root_id=?1) AND c.deleted_at IS NULL"
-	chainOfCard = " FROM (SELECT ifnull(root_id, id) AS root FROM cards WHERE id=?1 AND shop_id=?2) r" +
+	chainOfRootSQL = "SELECT " + chainCols + " FROM cards c WHERE (c.id=?1 OR c.root_id=?1) AND c.deleted_at IS NULL"
+	chainOfCardSQL = "SELECT " + chainCols + " FROM (SELECT ifnull(root_id, id) AS root FROM cards WHERE id=?1 AND shop_id=?2) r" +
 		" JOIN cards c ON (c.id=r.root OR c.root_id=r.root) AND c.deleted_at IS NULL"
-)
-
-var (
-	chainOfRootSQL = "SELECT " + columns(chainCols...) + chainOfRoot
-	chainOfCardSQL = "SELECT " + columns(chainCols...) + chainOfCard
 )
 
 // readChain reads all cards of a chain, oldest first, and the auth epoch, with a

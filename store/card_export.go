@@ -3,7 +3,6 @@ package store
 import (
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strings"
 )
 
@@ -79,16 +78,8 @@ type ExportedMail struct {
 }
 
 var (
-	exportedCardCols = columns(
-		slices.Concat(
-			[]string{epochColumn, "c.id"},
-			cardCols,
-			cardProgramCols,
-			[]string{
-				"c.source", "ifnull(c.platform, '')", "c.cycle", "c.activated_at", "c.locked_at", "c.archived_at",
-				"c.last_stamp_at", "c.updated_at", heldBeside("c", "cards", reflect.TypeFor[ExportedCard]()),
-			},
-		)...)
+	exportedCardCols = listedCardCols + ", " + cardProgramCols + `, c.source, ifnull(c.platform, ''), c.cycle, c.activated_at,
+		c.locked_at, c.archived_at, c.last_stamp_at, c.updated_at, ` + heldBeside("c", "cards", reflect.TypeFor[ExportedCard]())
 	exportChainSQL = "SELECT " + exportedCardCols + ` FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value
 		JOIN programs p ON p.id=c.program_id`
 	exportLedgerSQL = "SELECT " + transactionCols + `, t.occurred_at, t.client_reference, ifnull(t.metadata, 'null'), ` +

@@ -32,7 +32,7 @@ type Lookup struct {
 
 // singleCardSQL finds chains of one card, which most are. It is cheaper than
 // chainOfCardSQL, which searches for the other cards of the chain.
-var singleCardSQL = "SELECT " + columns(chainCols...) + ` FROM cards c WHERE c.id=?1 AND c.shop_id=?2 AND c.root_id IS NULL
+const singleCardSQL = "SELECT " + chainCols + ` FROM cards c WHERE c.id=?1 AND c.shop_id=?2 AND c.root_id IS NULL
 	AND c.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM cards o WHERE o.root_id=?1)`
 
 // shownTransactions is the most transactions that a till shows.

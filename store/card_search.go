@@ -265,7 +265,7 @@ func (x *cardSearch) matching(keys []int64) []int64 {
 		append([]any{jsonKeys(keys), x.shop}, conds.args...)...)
 }
 
-var foundCardSQL = "SELECT " + columns(slices.Concat([]string{epochColumn, "c.id"}, cardCols, []string{prizeDueSQL, lastSeenSQL})...) +
+const foundCardSQL = "SELECT " + listedCardCols + ", " + prizeDueSQL + ", " + lastSeenSQL +
 	" FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value WHERE c.shop_id=? AND c.deleted_at IS NULL"
 
 // foundCards reads cards of the shop in the order of the keys.

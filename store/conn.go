@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"iter"
-	"strings"
 
 	"punchcard/store/sqlite"
 )
@@ -139,9 +138,6 @@ func (n Null[T]) bindable() any {
 	}
 	return n.V
 }
-
-// columns returns the columns as a SELECT list.
-func columns(cols ...string) string { return strings.Join(cols, ", ") }
 
 // rows is sqlite.Rows with methods for the types of the domain.
 type rows sqlite.Rows

@@ -122,7 +122,7 @@ func personalColumns(table, alias string, class Class) string {
 			all = append(all, alias+"."+c.Name)
 		}
 	}
-	return columns(all...)
+	return strings.Join(all, ", ")
 }
 
 // exportTables are the files of an export, in their order. No column is a secret.
@@ -191,35 +191,28 @@ func exportedCards() exportTable {
 		claims = `(SELECT group_concat(threshold, ' ') FROM (SELECT threshold FROM claims x JOIN cards i ON i.id=x.card_id
 			AND i.cycle=x.cycle WHERE i.id=%s ORDER BY threshold))`
 	)
-	all := []string{
-		"c.id AS card_id, c.program_id AS program, p.name AS program_name, p.type AS program_type, c.short_code",
-		personalColumns("cards", "c", Holder),
-		personalColumns("contacts", "k", HolderRow),
-		`iif(o.archived_at IS NULL AND p.type IN ('standard', 'private'), o.stamps_count+ifnull((SELECT sum(stamps_count) FROM cards
-			WHERE root_id=c.id AND id>o.id AND archived_at IS NULL), 0), NULL) AS stamps`,
-		"iif(o.archived_at IS NULL, o.current_value, NULL) AS balance",
-		"iif(o.archived_at IS NULL, " + fmt.Sprintf(claims, "o.id") + ", NULL) AS claimed",
-		fmt.Sprintf(claims, fmt.Sprintf(live, " AND id>o.id")) + " AS claimed_overflow",
-		"o.expires_at",
-	}
-	const code = "(SELECT barcode FROM foreign_codes WHERE card_id=c.id ORDER BY shop_id, barcode LIMIT 1 OFFSET %d) AS code%s"
+	columns := "c.id AS card_id, c.program_id AS program, p.name AS program_name, p.type AS program_type, c.short_code, " +
+		personalColumns("cards", "c", Holder) + ", " + personalColumns("contacts", "k", HolderRow) +
+		`, iif(o.archived_at IS NULL AND p.type IN ('standard', 'private'), o.stamps_count+ifnull((SELECT sum(stamps_count) FROM cards
+			WHERE root_id=c.id AND id>o.id AND archived_at IS NULL), 0), NULL) AS stamps,
+		iif(o.archived_at IS NULL, o.current_value, NULL) AS balance,
+		iif(o.archived_at IS NULL, ` + fmt.Sprintf(claims, "o.id") + ", NULL) AS claimed, " +
+		fmt.Sprintf(claims, fmt.Sprintf(live, " AND id>o.id")) + " AS claimed_overflow, o.expires_at"
+	const code = ", (SELECT barcode FROM foreign_codes WHERE card_id=c.id ORDER BY shop_id, barcode LIMIT 1 OFFSET %d) AS code%s"
 	for n := range maxForeignCodes {
 		suffix := ""
 		if n > 0 {
 			suffix = "_" + strconv.Itoa(n+1)
 		}
-		all = append(all, fmt.Sprintf(code, n, suffix))
+		columns += fmt.Sprintf(code, n, suffix)
 	}
-	all = append(
-		all,
-		strings.NewReplacer("c.", "o.", "?", "?2").Replace(statusSQL)+" AS state",
-		`o.locked_at IS NOT NULL AS locked, c.created_at, nullif(c.last_seen_day, 0) AS last_visit, c.source, c.opening_stamps,
-			c.initial_value AS initial_balance, c.first_location_id, c.activated_at, o.installed_at, o.platform, o.archived_at,
-			c.consent_version, c.consent_at`,
-	)
+	columns += ", " + strings.NewReplacer("c.", "o.", "?", "?2").Replace(statusSQL) + ` AS state,
+		o.locked_at IS NOT NULL AS locked, c.created_at, nullif(c.last_seen_day, 0) AS last_visit, c.source, c.opening_stamps,
+		c.initial_value AS initial_balance, c.first_location_id, c.activated_at, o.installed_at, o.platform, o.archived_at,
+		c.consent_version, c.consent_at`
 	return exportTable{
 		"cards",
-		columns(all...),
+		columns,
 		"cards c CROSS JOIN programs p ON p.id=c.program_id LEFT JOIN contacts k ON k.card_id=c.id " +
 			"CROSS JOIN cards o ON o.id=iif(c.archived_at IS NULL, c.id, ifnull(" + fmt.Sprintf(live, "") + `, c.id))
 			WHERE c.shop_id=?1 AND c.deleted_at IS NULL AND c.root_id IS NULL ORDER BY c.id`,

@@ -201,7 +201,7 @@ func (v *View) RepeatedIssue(till Till, w Repeat) (out IssuedCard, found bool, e
 		program, ends = c.program, r.nullTime()
 		out = c.issued()
 		out.InstallURLExpiresAt = c.CreatedAt.Add(v.s.opts.Limits.InstallLinkTTL)
-	}, "SELECT "+columns(cardCols...)+`, iif(c.install_hash=?, c.install_expires_at, NULL) FROM cards c
+	}, "SELECT "+cardCols+`, iif(c.install_hash=?, c.install_expires_at, NULL) FROM cards c
 		WHERE c.id=?`, Hash(token), u.root); err != nil {
 		return out, found, err
 	}

@@ -143,10 +143,8 @@ func (s *simulation) compareLedger(want []*simRow) {
 	var got []string
 	f.view(func(v *View) error {
 		r := v.query(
-			"SELECT "+columns(
-				"id", "card_id", "type", "location_id", "stamps_delta", "value_delta", "prize_id", "reverses_id",
-				"occurred_at",
-			)+" FROM transactions WHERE id>? ORDER BY id",
+			`SELECT id, card_id, type, location_id, stamps_delta, value_delta, prize_id, reverses_id, occurred_at
+				FROM transactions WHERE id>? ORDER BY id`,
 			s.seen,
 		)
 		for r.next() {

@@ -222,7 +222,7 @@ func TestFilteredPageSeesOneState(t *testing.T) {
 				w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", f.a.Shop)
 				w.filter("c.id>?", 0)
 				f.view(func(v *View) (err error) {
-					p, err = page(v, w, q, columns(epochColumn, "c.id"), func(r *rows, key int64) int64 {
+					p, err = page(v, w, q, epochColumn+", c.id", func(r *rows, key int64) int64 {
 						if !written {
 							written = true
 							meanwhile(f, program, cards)

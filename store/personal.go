@@ -275,7 +275,7 @@ func inherited() string {
 	for _, c := range ColumnsOf(Holder) {
 		names = append(names, c.Name)
 	}
-	return columns(names...)
+	return strings.Join(names, ", ")
 }
 
 // personalTable is a table with columns that erasing a card sets to null, or one whose rows it

@@ -103,13 +103,11 @@ type program struct {
 	borderEnabled            bool
 }
 
-var programCols = []string{
-	"p.name", "p.description", "p.category", "p.type", "p.published_at", "p.suspended_at", "p.total_stamps",
-	"p.repeat_after_reset", "p.discount_percent", "p.initial_balance_cents", "p.default_expire_after_days", "p.logo_url",
-	"p.access_image_url", "p.brand_color_hex", "p.bg_color_hex", "p.text_color_hex", "p.icon_key", "p.location_scope",
-	"(SELECT group_concat(location_id) FROM (SELECT location_id FROM program_locations WHERE program_id=p.id ORDER BY position))",
-	"p.created_at", "p.updated_at",
-}
+const programCols = `p.id, p.name, p.description, p.category, p.type, p.published_at, p.suspended_at, p.total_stamps,
+	p.repeat_after_reset, p.discount_percent, p.initial_balance_cents, p.default_expire_after_days, p.logo_url,
+	p.access_image_url, p.brand_color_hex, p.bg_color_hex, p.text_color_hex, p.icon_key, p.location_scope,
+	(SELECT group_concat(location_id) FROM (SELECT location_id FROM program_locations WHERE program_id=p.id ORDER BY position)),
+	p.created_at, p.updated_at`
 
 func (g IDs) scanProgram(r *rows, key int64) Program {
 	p := Program{ID: g.ID(KindProgram, key)}
@@ -122,19 +120,9 @@ func (g IDs) scanProgram(r *rows, key int64) Program {
 	return p
 }
 
-var programByKeySQL = "SELECT " + columns(
-	append(
-		append([]string{"p.id"}, programCols...),
-		"p.has_installed_cards",
-		"p.name_localizations",
-		"p.description_localizations",
-		"p.stamps_expire_after_days",
-		"p.min_spend_cents",
-		"p.visible_in_catalog",
-		"p.border_enabled",
-		"p.max_stamps_per_day",
-		"p.welcome_stamps",
-	)...) + " FROM programs p WHERE p.id=? AND p.shop_id=?"
+const programByKeySQL = "SELECT " + programCols + `, p.has_installed_cards, p.name_localizations, p.description_localizations,
+	p.stamps_expire_after_days, p.min_spend_cents, p.visible_in_catalog, p.border_enabled, p.max_stamps_per_day, p.welcome_stamps
+	FROM programs p WHERE p.id=? AND p.shop_id=?`
 
 // program finds a program of the shop by its id, with its ladder.
 func (q *queries) program(a Access, id string) (p program, err error) {
@@ -173,7 +161,7 @@ func (v *View) Programs(a Access, f ProgramFilter) (Page[Program], error) {
 	if f.Type.Set {
 		w.filter("p.type=?", f.Type.V)
 	}
-	return page(v, w, f.PageQuery, columns(append([]string{epochColumn, "p.id"}, programCols...)...), v.scanProgram)
+	return page(v, w, f.PageQuery, epochColumn+", "+programCols, v.scanProgram)
 }
 
 // Program returns a program with its prize ladder.
