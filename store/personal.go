@@ -46,129 +46,127 @@ const (
 	Unseen              // nobody sees it: the program alone reads it, in the place of another column
 )
 
-// declaration has the columns that are of one class and that viewers see alike: for each table its name, a
+// declaration has the columns that are of one class and that viewers see alike: for each table a line with its name, a
 // colon and the names of the columns, which blanks separate.
 type declaration struct {
 	class  Class
 	sight  Sight
-	tables []string
+	tables string
 }
 
 // declared has every column of texts and bytes, and those integers that are about a holder.
 // What is about a holder is in cards, or in a table that has card_id.
 var declared = []declaration{
-	{Fixed, Whole, []string{
-		"meta: public_url",
-		"shops: mode timezone subscription_state currency language country_code closed moved_to public_url",
-		"keys: class prefix scopes",
-		"locations: country_code",
-		"devices: prefix",
-		"programs: type location_scope brand_color_hex bg_color_hex text_color_hex logo_hash",
-		"enrolments: name_field email_field phone_field",
-		"logos: hash content_type bytes",
-		"cards: source platform",
-		"imports: state options hash",
-		"import_notes: field code message",
-		"card_runs: action state roots",
-		"card_run_refusals: message",
-		"transactions: type",
-		"audit: actor_type action detail",
-		"users: language",
-		"memberships: role",
-		"links: kind role",
-		"sign_in_failures: failed_at",
-		"webhooks: events program_ids location_ids http_method payload_version",
-		"events: name",
-		"deliveries: outcome",
-		"mails: quota",
-		"lost_mails: language",
-		"push_subscriptions: notify language",
-		"apple_wallets: pass_type team organization",
-		"google_wallets: issuer_id client_email",
-	}},
-	{Fixed, Hidden, []string{
-		"deliveries: request_headers",
-		"push_subscriptions: told outcome",
-		"apple_passes: hash",
-		"apple_devices: told outcome",
-		"apple_wallets: certificate_der request_der",
-		"google_classes: told",
-		"google_objects: told outcome",
-		"google_nonces: nonce",
-	}},
-	{Secret, Hidden, []string{
-		"meta: id_secret id_check",
-		"keys: hash",
-		"locations: staff_pin",
-		"devices: hash",
-		"staff: pin",
-		"pairings: hash code_hash",
-		"idempotency: key_hash fingerprint",
-		"users: password totp_secret totp_offered",
-		"sessions: hash",
-		"links: hash",
-		"link_mails: token",
-		"recovery_codes: hash",
-		"sign_in_failures: subject",
-		"webhooks: bearer_token secret custom_headers",
-		"push_subscriptions: public_key auth",
-		"apple_devices: push_token",
-		"apple_wallets: private_key request_key",
-		"google_wallets: account",
-	}},
-	{Chosen, Whole, []string{
-		"shops: name",
-		"keys: name",
-		"locations: name address city postal_code",
-		"devices: name",
-		"staff: name",
-		"pairings: name",
-		"programs: name name_localizations description description_localizations category icon_key logo_url access_image_url",
-		"enrolments: slug",
-		"consents: text privacy_url",
-		"prizes: name name_localizations description description_localizations",
-		"cards: client_reference",
-		"imports: file_name columns",
-		"card_runs: fields",
-		"transactions: client_reference",
-		"webhooks: url description",
-		"deliveries: last_error",
-	}},
-	{Account, Whole, []string{
-		"audit: actor_name",
-		"users: email email_key name",
-		"sessions: address agent",
-		"links: email email_key",
-	}},
-	{Holder, Whole, []string{"cards: holder_name"}},
-	{Holder, Masked, []string{"cards: external_ref holder_email"}},
-	{Holder, Unseen, []string{"cards: email_key"}},
-	{OneCard, Hidden, []string{
-		"cards: install_hash install_expires_at short_code",
-		"cards: consent_version consent_at", // what was agreed to is shown instead
-	}},
-	{OneCard, Whole, []string{"transactions: metadata"}},
-	{HolderRow, Masked, []string{"contacts: phone"}},
-	{HolderRow, Hidden, []string{
-		"contacts: birthday note correction",
-		"foreign_codes: barcode",
-		"push_subscriptions: endpoint",
-	}},
-	{HolderRow, Unseen, []string{
-		"contacts: phone_key",
-		"foreign_codes: short_form",
-	}},
-	{HolderRow, Whole, []string{"contacts: member_since correction_at erasure_at"}},
-	{HolderPhone, Hidden, []string{"apple_devices: device"}},
-	{Copied, Hidden, []string{
-		"name_words: word",
-		"import_parts: packed",
-		"idempotency: body",
-		"events: payload_v1 payload_v2",
-		"mails: token",
-		"sent_mails: address",
-		"lost_mails: email token",
-	}},
+	{Fixed, Whole, `
+		meta: public_url
+		shops: mode timezone subscription_state currency language country_code closed moved_to public_url
+		keys: class prefix scopes
+		locations: country_code
+		devices: prefix
+		programs: type location_scope brand_color_hex bg_color_hex text_color_hex logo_hash
+		enrolments: name_field email_field phone_field
+		logos: hash content_type bytes
+		cards: source platform
+		imports: state options hash
+		import_notes: field code message
+		card_runs: action state roots
+		card_run_refusals: message
+		transactions: type
+		audit: actor_type action detail
+		users: language
+		memberships: role
+		links: kind role
+		sign_in_failures: failed_at
+		webhooks: events program_ids location_ids http_method payload_version
+		events: name
+		deliveries: outcome
+		mails: quota
+		lost_mails: language
+		push_subscriptions: notify language
+		apple_wallets: pass_type team organization
+		google_wallets: issuer_id client_email
+	`},
+	{Fixed, Hidden, `
+		deliveries: request_headers
+		push_subscriptions: told outcome
+		apple_passes: hash
+		apple_devices: told outcome
+		apple_wallets: certificate_der request_der
+		google_classes: told
+		google_objects: told outcome
+		google_nonces: nonce
+	`},
+	{Secret, Hidden, `
+		meta: id_secret id_check
+		keys: hash
+		locations: staff_pin
+		devices: hash
+		staff: pin
+		pairings: hash code_hash
+		idempotency: key_hash fingerprint
+		users: password totp_secret totp_offered
+		sessions: hash
+		links: hash
+		link_mails: token
+		recovery_codes: hash
+		sign_in_failures: subject
+		webhooks: bearer_token secret custom_headers
+		push_subscriptions: public_key auth
+		apple_devices: push_token
+		apple_wallets: private_key request_key
+		google_wallets: account
+	`},
+	{Chosen, Whole, `
+		shops: name
+		keys: name
+		locations: name address city postal_code
+		devices: name
+		staff: name
+		pairings: name
+		programs: name name_localizations description description_localizations category icon_key logo_url access_image_url
+		enrolments: slug
+		consents: text privacy_url
+		prizes: name name_localizations description description_localizations
+		cards: client_reference
+		imports: file_name columns
+		card_runs: fields
+		transactions: client_reference
+		webhooks: url description
+		deliveries: last_error
+	`},
+	{Account, Whole, `
+		audit: actor_name
+		users: email email_key name
+		sessions: address agent
+		links: email email_key
+	`},
+	{Holder, Whole, "cards: holder_name"},
+	{Holder, Masked, "cards: external_ref holder_email"},
+	{Holder, Unseen, "cards: email_key"},
+	{OneCard, Hidden, "cards: install_hash install_expires_at short_code"},
+	{OneCard, Hidden, "cards: consent_version consent_at"}, // what was agreed to is shown instead
+	{OneCard, Whole, "transactions: metadata"},
+	{HolderRow, Masked, "contacts: phone"},
+	{HolderRow, Hidden, `
+		contacts: birthday note correction
+		foreign_codes: barcode
+		push_subscriptions: endpoint
+	`},
+	{HolderRow, Unseen, `
+		contacts: phone_key
+		foreign_codes: short_form
+	`},
+	{HolderRow, Whole, "contacts: member_since correction_at erasure_at"},
+	{HolderPhone, Hidden, "apple_devices: device"},
+	{Copied, Hidden, `
+		name_words: word
+		import_parts: packed
+		idempotency: body
+		events: payload_v1 payload_v2
+		mails: token
+		sent_mails: address
+		lost_mails: email token
+	`},
 }
 
 // Column is a column of a table.
@@ -184,8 +182,8 @@ func ColumnsOf(classes ...Class) (all []Column) {
 		if !slices.Contains(classes, d.class) {
 			continue
 		}
-		for _, t := range d.tables {
-			table, names, _ := strings.Cut(t, ":")
+		for line := range strings.Lines(d.tables) {
+			table, names, _ := strings.Cut(strings.TrimSpace(line), ":")
 			for name := range strings.FieldsSeq(names) {
 				all = append(all, Column{table, name, d.class, d.sight})
 			}

@@ -46,8 +46,8 @@ func TestNewPersonalColumn(t *testing.T) {
 		invariants[rule].sql = stillPersonalSQL()
 	})
 	declared = append(slices.Clone(declared),
-		declaration{Holder, Masked, []string{"cards: nickname"}},
-		declaration{OneCard, Hidden, []string{"transactions: remark"}})
+		declaration{Holder, Masked, "cards: nickname"},
+		declaration{OneCard, Hidden, "transactions: remark"})
 	invariants[rule].sql = stillPersonalSQL()
 	k := startAlone(t, Options{}).till()
 	program, _ := k.ladder(true)
