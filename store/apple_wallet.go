@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -67,8 +66,7 @@ func (tx *Tx) SetAppleCertificate(shop int64, w AppleWallet) (AppleStatus, error
 		VALUES (?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT DO UPDATE SET pass_type=?2, team=?3, organization=?4, certificate_der=?5,
 		private_key=?6, not_after=?7, set_at=?8`, shop, w.PassType, w.Team, w.Organization, w.Certificate, w.Key, w.NotAfter, tx.Now)
 	tx.exec("UPDATE apple_wallets SET request_der=NULL, request_key=NULL, requested_at=NULL WHERE shop_id=? AND request_key=?", shop, w.Key)
-	detail, _ := json.Marshal(map[string]any{"pass_type": w.PassType, "ends_at": w.NotAfter})
-	tx.audit(shop, "wallet.apple_certificate", KindShop, shop, string(detail))
+	tx.audit(shop, "wallet.apple_certificate", KindShop, shop, jsonText(map[string]any{"pass_type": w.PassType, "ends_at": w.NotAfter}))
 	return tx.AppleStatus(shop)
 }
 

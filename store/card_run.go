@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -142,10 +141,9 @@ func (tx *Tx) StartCardRun(shop int64, f RunFields, total Total) (run CardRun, e
 		total = Total{N: int64(len(roots))}
 	}
 	f.CardIDs = Opt[[]string]{}
-	fields, _ := json.Marshal(f)
 	key := tx.insert(`INSERT INTO card_runs (shop_id, user_id, action, state, fields, roots, position, total, more, created_at)
 		VALUES (?,?,?,?,?,?,(SELECT ifnull(max(id), 0)+1 FROM cards),?,?,?)`, shop, nonZero(tx.Actor.Key), f.Action.V, RunRunning,
-		string(fields), jsonKeys(roots), total.N, total.More, tx.Now)
+		jsonText(f), jsonKeys(roots), total.N, total.More, tx.Now)
 	tx.audit(shop, "cards.run", KindCardRun, key, `{"action":"`+f.Action.V+`"}`)
 	tx.AfterCommit(func() { wake(tx.s.runsDue) })
 	return tx.cardRunOf(shop, key)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"encoding/json"
 	"iter"
 
 	"punchcard/store/sqlite"
@@ -130,6 +131,12 @@ func bindable(args []any) []any {
 		}
 	}
 	return args
+}
+
+// jsonText returns a value, which JSON can say, as the text of a column.
+func jsonText(v any) string {
+	text, _ := json.Marshal(v)
+	return string(text)
 }
 
 func (n Null[T]) bindable() any {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -99,8 +98,7 @@ func (g IDs) readCell(r *rows, as exportType, currency string) cell {
 	case asAmount:
 		return cell{text: money.Decimal(r.int(), currency)}
 	case asIDs:
-		list, _ := json.Marshal(g.idsOf(KindLocation, r.keys(), []string{}))
-		return cell{text: string(list)}
+		return cell{text: jsonText(g.idsOf(KindLocation, r.keys(), []string{}))}
 	case asAnyID:
 		both := r.keys()
 		kind, key = Kind(both[0]), both[1]

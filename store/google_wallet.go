@@ -1,9 +1,6 @@
 package store
 
-import (
-	"encoding/json"
-	"time"
-)
+import "time"
 
 // GoogleWallet is what makes the objects of a shop at Google Wallet.
 type GoogleWallet struct {
@@ -37,8 +34,8 @@ func (tx *Tx) SetGoogleWallet(shop int64, w GoogleWallet) (GoogleStatus, error) 
 		shop, w.Issuer, w.Account, w.Email, w.Publishing, tx.Now)
 	tx.exec("UPDATE google_classes SET told='' WHERE shop_id=?", shop)
 	tx.shopChanged(shop)
-	detail, _ := json.Marshal(map[string]any{"issuer_id": w.Issuer, "client_email": w.Email, "publishing": w.Publishing})
-	tx.audit(shop, "wallet.google_set", KindShop, shop, string(detail))
+	tx.audit(shop, "wallet.google_set", KindShop, shop,
+		jsonText(map[string]any{"issuer_id": w.Issuer, "client_email": w.Email, "publishing": w.Publishing}))
 	return tx.GoogleStatus(shop)
 }
 

@@ -2,7 +2,6 @@ package store
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"iter"
 	"slices"
 	"strings"
@@ -21,8 +20,7 @@ type ImportFile struct {
 
 // key returns what is the same for the same file, program and mapping, which is that of all columns.
 func (f ImportFile) key(o ImportOptions) []byte {
-	text, _ := json.Marshal([]any{f.Hash, o.ProgramID.V, o.Map.V, o.StampsPer.Or(1)})
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256([]byte(jsonText([]any{f.Hash, o.ProgramID.V, o.Map.V, o.StampsPer.Or(1)})))
 	return sum[:]
 }
 
@@ -32,9 +30,8 @@ func (tx *Tx) UploadImport(shop int64, f ImportFile, rows *ImportParts) (ImportR
 	for _, key := range tx.keys("SELECT id FROM imports WHERE shop_id=? AND state='uploaded'", shop) {
 		tx.deleteImport(key)
 	}
-	columns, _ := json.Marshal(f.Columns)
 	key := tx.insert("INSERT INTO imports (shop_id, file_name, hash, columns, state, rows, created_at) VALUES (?,?,?,?,?,?,?)", shop,
-		f.Name, f.Hash[:], string(columns), ImportUploaded, rows.n, tx.Now)
+		f.Name, f.Hash[:], jsonText(f.Columns), ImportUploaded, rows.n, tx.Now)
 	tx.storeParts(key, rows)
 	tx.audit(shop, "import.upload", KindImport, key)
 	return tx.ImportRun(shop, tx.ID(KindImport, key))
@@ -101,12 +98,9 @@ func (tx *Tx) StartImport(shop int64, f ImportFile, o ImportOptions, rows *Impor
 		}
 		tx.deleteImport(upload.key)
 	}
-	options, _ := json.Marshal(o)
-	columns, _ := json.Marshal(f.Columns)
 	key := tx.insert(`INSERT INTO imports (shop_id, program_id, file_name, hash, columns, options, state, rows, skipped, other_program,
-		points_left, created_at, invite_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, shop, p.key, f.Name, f.key(o), string(columns),
-		string(options),
-		ImportRunning, r.Rows, r.Faulty, r.Other, r.PointsLeft, tx.Now, Null[Time]{tx.Now, o.SendEmail.V})
+		points_left, created_at, invite_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, shop, p.key, f.Name, f.key(o), jsonText(f.Columns),
+		jsonText(o), ImportRunning, r.Rows, r.Faulty, r.Other, r.PointsLeft, tx.Now, Null[Time]{tx.Now, o.SendEmail.V})
 	tx.storeParts(key, rows)
 	for _, f := range r.Faults {
 		tx.note(key, f.Line, 0, f.Detail)

@@ -1,9 +1,6 @@
 package store
 
-import (
-	"encoding/json"
-	"slices"
-)
+import "slices"
 
 // AdjustFields is the body of an adjustment.
 type AdjustFields struct {
@@ -90,8 +87,7 @@ func (tx *Tx) chainToAdjust(till Till, id string) (*cardChain, error) {
 // adjust books n stamps, or cents of a prepaid chain, which may be negative. The metadata of the rows has
 // why under a name.
 func (tx *Tx) adjust(chain *cardChain, n int64, name, why string) (written []writtenRow, err error) {
-	text, _ := json.Marshal(map[string]string{name: why})
-	e := entry{kind: TransactionAdjustment, metadata: Some(string(text))}
+	e := entry{kind: TransactionAdjustment, metadata: Some(jsonText(map[string]string{name: why}))}
 	if chain.program.Type == ProgramPrepaid {
 		c := chain.instances[0]
 		if c.CurrentValue.V+n < 0 {

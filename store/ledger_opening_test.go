@@ -1,8 +1,6 @@
 package store
 
-import (
-	"testing"
-)
+import "testing"
 
 // welcoming returns a till with a repeating program of ten stamps, whose cards begin with two, and its
 // prizes.

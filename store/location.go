@@ -3,7 +3,6 @@ package store
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"punchcard/store/event"
 	"punchcard/store/password"
@@ -98,7 +97,7 @@ func (v *View) Locations(a Access, q PageQuery) (Page[Location], error) {
 
 // jsonKeys returns keys as a JSON array for json_each.
 func jsonKeys(keys []int64) string {
-	return strings.ReplaceAll(fmt.Sprint(append([]int64{}, keys...)), " ", ",")
+	return jsonText(append([]int64{}, keys...))
 }
 
 // countOwn are queries that count the row of a key and a shop.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"slices"
 
 	"punchcard/store/event"
@@ -145,8 +144,7 @@ func localizedJSON(f Opt[map[string]string], old string) string {
 		if v == nil {
 			v = map[string]string{}
 		}
-		b, _ := json.Marshal(v)
-		return string(b)
+		return jsonText(v)
 	}
 	return old
 }

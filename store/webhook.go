@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -189,10 +188,8 @@ func (tx *Tx) CreateWebhook(a Access, programID string, f WebhookFields) (c Crea
 // columns returns the values that POST and PATCH write, in the order of both
 // statements.
 func (w *webhook) columns(now Time) []any {
-	events, _ := json.Marshal(w.Events)
-	headers, _ := json.Marshal(w.headers)
-	return []any{w.URL, string(events), jsonKeys(w.programs), jsonKeys(w.locations), w.IncludeShopWideEvents, w.Active, w.Description,
-		w.bearer, w.secret, w.HTTPMethod, string(headers), w.ConsecutiveFailures, now}
+	return []any{w.URL, jsonText(w.Events), jsonKeys(w.programs), jsonKeys(w.locations), w.IncludeShopWideEvents, w.Active, w.Description,
+		w.bearer, w.secret, w.HTTPMethod, jsonText(w.headers), w.ConsecutiveFailures, now}
 }
 
 // newWebhookSecret returns a new signing secret.

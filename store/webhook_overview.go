@@ -1,8 +1,6 @@
 package store
 
-import (
-	"slices"
-)
+import "slices"
 
 // healthRows is the number of entries of the log by which the health of a webhook is
 // judged.
