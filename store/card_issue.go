@@ -122,7 +122,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 		card, a.Shop, key, source, out.ExternalRef, out.HolderName, out.HolderEmail, emailKey(out.HolderEmail), balance, expires,
 		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now, at.reference, welcome)
 	if contact.Phone.Valid {
-		tx.setContact(a.Shop, card, contact)
+		tx.fail(tx.setContact(a.Shop, card, HolderContact{}, contact))
 	}
 	tx.countIssued(a.Shop, key)
 	t := totals{balance: balance.V, open: oneIf(welcome > 0)}

@@ -37,12 +37,6 @@ type HolderContact struct {
 	MemberSince Null[string] `json:"member_since" doc:"Date in the system from which the card was imported."`
 }
 
-// equal reports whether two contacts are the same, but for their codes.
-func (c HolderContact) equal(o HolderContact) bool {
-	c.Codes, o.Codes = nil, nil
-	return reflect.DeepEqual(c, o)
-}
-
 // HolderContactPatch is a ContactPatch with the note.
 type HolderContactPatch struct {
 	ContactPatch
@@ -101,13 +95,12 @@ func (tx *Tx) UpdateHolderContact(a Access, id string, f HolderContactPatch) (co
 		return contact, refuse(Conflict, "The card is archived.")
 	}
 	contact, _ = f.apply(old, country)
-	if contact.equal(old) && slices.Equal(contact.Codes, old.Codes) {
+	if reflect.DeepEqual(contact, old) {
 		return old, tx.failed
 	}
-	if err = tx.setForeignCodes(a.Shop, c.root, old.Codes, contact.Codes); err != nil {
+	if err = tx.setContact(a.Shop, c.root, old, contact); err != nil {
 		return contact, err
 	}
-	tx.setContact(a.Shop, c.root, contact)
 	tx.audit(a.Shop, "card.contact", KindCard, c.key)
 	tx.cardChanged(c.root)
 	return contact, tx.failed
@@ -133,11 +126,27 @@ func (f HolderContactPatch) apply(old HolderContact, country Null[string]) (c Ho
 	return c, faults
 }
 
-// setContact stores a contact without its codes.
-func (tx *Tx) setContact(shop, root int64, c HolderContact) {
+// setContact stores a contact in place of an old one, as far as they differ. It refuses a code that another card has.
+func (tx *Tx) setContact(shop, root int64, old, c HolderContact) error {
+	for _, code := range old.Codes {
+		if !slices.Contains(c.Codes, code) {
+			tx.exec("DELETE FROM foreign_codes WHERE shop_id=? AND barcode=?", shop, code)
+		}
+	}
+	for _, code := range c.Codes {
+		if !slices.Contains(old.Codes, code) {
+			if err := tx.addForeignCode(shop, root, code); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Codes = old.Codes; reflect.DeepEqual(c, old) {
+		return tx.failed
+	}
 	tx.exec(`INSERT INTO contacts (card_id, shop_id, phone, phone_key, birthday, note, member_since) VALUES (?1,?2,?3,?4,?5,?6,?7)
 		ON CONFLICT (card_id) DO UPDATE SET phone=?3, phone_key=?4, birthday=?5, note=?6, member_since=?7`,
 		root, shop, c.Phone, Null[string]{phoneKey(c.Phone.V), c.Phone.Valid}, c.Birthday, c.Note, c.MemberSince)
+	return tx.failed
 }
 
 // phoneKey returns the digits of a phone number, the last one first.

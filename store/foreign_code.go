@@ -75,23 +75,6 @@ func (q *queries) foreignCodeCard(shop int64, text string) int64 {
 	return q.number("SELECT ifnull((SELECT card_id FROM foreign_codes WHERE shop_id=? AND barcode=?), 0)", shop, code)
 }
 
-// setForeignCodes replaces the codes of a chain.
-func (tx *Tx) setForeignCodes(shop, root int64, old, codes []string) error {
-	for _, code := range old {
-		if !slices.Contains(codes, code) {
-			tx.exec("DELETE FROM foreign_codes WHERE shop_id=? AND barcode=?", shop, code)
-		}
-	}
-	for _, code := range codes {
-		if !slices.Contains(old, code) {
-			if err := tx.addForeignCode(shop, root, code); err != nil {
-				return err
-			}
-		}
-	}
-	return tx.failed
-}
-
 // addForeignCode gives a chain a code, unless a card of the shop has it, also as its short code.
 func (tx *Tx) addForeignCode(shop, root int64, code string) error {
 	short := Null[string]{normalizeCode(code), IsShortCode(code)}

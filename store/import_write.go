@@ -218,13 +218,7 @@ func (tx *Tx) addImported(c *ImportCheck, run *ImportRun, plan *ImportPlan) {
 		VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,1,?11,?11,?12,?13,?13,?13,?14)`, tx.nextKey("cards"), c.key, p.key, SourceImport,
 		r.ExternalRef.Value(), r.HolderName.Value(), email, emailKey(email), balance, expires, tx.Now, plan.seen, stamps, run.key)
 	tx.countIssued(c.key, p.key)
-	contact := plan.contact
-	if !contact.equal(HolderContact{}) {
-		tx.setContact(c.key, root, contact)
-	}
-	for _, code := range contact.Codes {
-		tx.fail(tx.addForeignCode(c.key, root, code))
-	}
+	tx.fail(tx.setContact(c.key, root, HolderContact{}, plan.contact))
 	tx.emit(pendingEvent{name: event.CardAdded, shop: c.key, program: p.key, card: root})
 	if r.Stamps.V < p.TotalStamps.V && plan.claims == nil { // most cards, of which nothing else is to be written
 		tx.counts.addTotals(p.key, totals{balance: balance.V, open: oneIf(r.Stamps.V > 0)})
@@ -300,10 +294,7 @@ func (tx *Tx) updateImported(c *ImportCheck, plan *ImportPlan) bool {
 	old := tx.contact(root)
 	contact, _ := r.apply(old, c.Shop.CountryCode)
 	contact.MemberSince = r.MemberSince.Apply(old.MemberSince)
-	if !contact.equal(old) {
-		tx.setContact(c.key, root, contact)
-	}
-	tx.fail(tx.setForeignCodes(c.key, root, old.Codes, contact.Codes))
+	tx.fail(tx.setContact(c.key, root, old, contact))
 	if plan.seen > 0 {
 		tx.exec("UPDATE cards SET last_seen_day=? WHERE id=?", plan.seen, root)
 	}
