@@ -31,7 +31,7 @@ type MoneySums struct {
 	OpeningCents     int64 `json:"opening_cents" doc:"Outstanding at the beginning."`
 	SoldCents        int64 `json:"sold_cents" doc:"Top-ups, less those that were reversed, and what new cards begin with."`
 	SpentCents       int64 `json:"spent_cents" doc:"Less what was reversed."`
-	AdjustedCents    int64 `json:"adjusted_cents" doc:"Adjustments, what imported cards begin with, and, negative, what was on cards that were archived or erased."`
+	AdjustedCents    int64 `json:"adjusted_cents" doc:"Adjustments, what imported cards begin with (on the day of their import, as the newest file says), and, negative, what was on cards that were archived or erased."`
 	OutstandingCents int64 `json:"outstanding_cents" doc:"At the end. Of a location, what was sold there less what was spent there: less than 0 where cards of others are spent."`
 	ExpiredCents     int64 `json:"expired_cents" doc:"On cards whose validity ended. It is outstanding until they are archived, since a later expiry revives them."`
 }
