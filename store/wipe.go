@@ -36,8 +36,7 @@ func (s *Store) truncateLog() {
 	}
 	s.wipePending, s.wipeTried = true, time.Now()
 	s.withoutReaders(readersTimeout, func(readers []*sqlite.Conn) {
-		s.writer.Exec("PRAGMA busy_timeout=100")
-		defer s.writer.Exec("PRAGMA " + s.busyTimeout())
+		defer s.writer.WaitFor(s.writer.WaitFor(100 * time.Millisecond))
 		busy := int64(1)
 		_, err := one(s.writer, into(&busy), "PRAGMA wal_checkpoint(TRUNCATE)")
 		s.wipePending = err != nil || busy != 0

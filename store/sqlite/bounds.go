@@ -42,8 +42,8 @@ type bounds struct {
 	over  bool  // there were more
 	few   bool  // see FewSteps
 
-	ctx    context.Context // of InterruptOn; nil without
-	wait   time.Duration   // for a busy file, if ctx is set
+	ctx    context.Context // of InterruptOn; context.Background without
+	wait   time.Duration   // for a busy file, see WaitFor
 	waited time.Time       // when the wait for a busy file began
 }
 
@@ -51,7 +51,7 @@ type bounds struct {
 // without end, no value takes more memory than maxValue, and views, and functions in
 // the schema that can do more than compute, are errors.
 func (c *Conn) bound(path string) error {
-	c.bounds = bounds{raw: handleOf(c.db), path: path, max: stepsAtLeast / stepsPerCall}
+	c.bounds = bounds{raw: handleOf(c.db), path: path, ctx: context.Background(), max: stepsAtLeast / stepsPerCall}
 	c.raw.handleProgress(c)
 	c.db.Limit(sqlite.LimitLength, maxValue)
 	if err := c.raw.harden(); err != nil {
@@ -63,7 +63,7 @@ func (c *Conn) bound(path string) error {
 // progress is called after each stepsPerCall steps. It reports whether the statement must end.
 func (c *Conn) progress() (end bool) {
 	c.calls++
-	if c.ctx != nil && c.ctx.Err() != nil {
+	if c.ctx.Err() != nil {
 		return true
 	}
 	if c.calls > c.max && !c.few {
@@ -110,30 +110,24 @@ func (c *Conn) FewSteps() (end func()) {
 }
 
 // InterruptOn interrupts the connection when ctx ends, also while it waits for a busy
-// file, after which it can only be closed. Call it after busy_timeout is set.
-func (c *Conn) InterruptOn(ctx context.Context) error {
-	wait, err := c.Number("PRAGMA busy_timeout")
-	if err != nil {
-		return err
-	}
-	c.ctx, c.wait = ctx, time.Duration(wait)*time.Millisecond
+// file, after which it can only be closed.
+func (c *Conn) InterruptOn(ctx context.Context) {
+	c.ctx = ctx
 	c.db.SetInterrupt(ctx.Done())
-	c.raw.handleBusy()
-	return nil
 }
 
 // NoInterrupt ends what InterruptOn began.
-func (c *Conn) NoInterrupt() {
-	if c.ctx == nil {
-		return
-	}
-	c.db.SetInterrupt(nil)
-	c.ctx = nil
-	c.db.SetBusyTimeout(c.wait)
+func (c *Conn) NoInterrupt() { c.InterruptOn(context.Background()) }
+
+// WaitFor sets how long a statement waits for a busy file, and returns how long it waited before.
+func (c *Conn) WaitFor(wait time.Duration) (before time.Duration) {
+	before, c.wait = c.wait, wait
+	return before
 }
 
 // busy waits a moment for a busy file, for the count-th time after the first. It reports whether
-// to try again.
+// to try again. SQLite's own handler soon waits for 25 to 100 ms, and so misses many of the moments in which
+// a process that makes one write after the other does not hold the file.
 func (c *Conn) busy(count int) (again bool) {
 	if count == 0 {
 		c.waited = time.Now()
@@ -144,7 +138,7 @@ func (c *Conn) busy(count int) (again bool) {
 	select {
 	case <-c.ctx.Done():
 		return false
-	case <-time.After(min(time.Duration(count+1)*time.Millisecond, 50*time.Millisecond)):
+	case <-time.After(time.Millisecond):
 		return true
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 )
@@ -72,8 +73,8 @@ func uri(path string) string {
 }
 
 // Open opens a file and sets pragmas, in their order. It does not wait for a
-// busy file unless busy_timeout is the first of them. It does not follow a symbolic
-// link at the end of the path.
+// busy file before busy_timeout=N, in milliseconds, is set; see WaitFor. It does not follow
+// a symbolic link at the end of the path.
 func Open(path string, mode Mode, pragmas ...string) (*Conn, error) {
 	return OpenContext(context.Background(), path, mode, pragmas...)
 }
@@ -102,13 +103,14 @@ func OpenContext(ctx context.Context, path string, mode Mode, pragmas ...string)
 	db.SetBusyTimeout(0) // by default it waits forever
 	c := &Conn{db: db, stmts: map[string]*statement{}}
 	err = c.bound(path)
+	c.raw.handleBusy()
+	c.InterruptOn(ctx)
 	defer c.FewSteps()() // a pragma reads the schema
-	for i, p := range pragmas {
-		if err == nil {
+	for _, p := range pragmas {
+		if ms, wait := strings.CutPrefix(p, "busy_timeout="); wait && err == nil {
+			c.wait, err = time.ParseDuration(ms + "ms")
+		} else if err == nil {
 			err = c.Script("PRAGMA " + p)
-		}
-		if i == 0 && err == nil && ctx.Done() != nil {
-			err = c.InterruptOn(ctx)
 		}
 	}
 	if err == nil {
