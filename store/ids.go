@@ -74,7 +74,7 @@ func newIDs(secret []byte) (IDs, error) {
 	return IDs{b, &epochCache[string]{}, &epochCache[string]{}}, err
 }
 
-// seal appends the text of (kind, extra, key) to dst. extra has at most 56 bits.
+// seal appends the text of (kind, extra, key) to dst. Only the lowest 56 bits of extra count.
 func (g IDs) seal(dst []byte, kind Kind, extra uint64, key int64) []byte {
 	var plain [16]byte
 	binary.BigEndian.PutUint64(plain[:8], extra)
@@ -88,7 +88,7 @@ func (g IDs) seal(dst []byte, kind Kind, extra uint64, key int64) []byte {
 // to match the eight bytes of kind and extra.
 func (g IDs) open(kind Kind, extra uint64, text string) (key int64, ok bool) {
 	have, key, ok := g.openAny(kind, text)
-	return key, ok && have == extra
+	return key, ok && have == extra&(1<<56-1)
 }
 
 // openAny is open for a text whose extra is not known; the caller must check it.
@@ -194,8 +194,9 @@ func (g IDs) cursor(list byte, shop, place, key int64) string {
 	return string(g.seal(nil, kindCursor, cursorExtra(list, shop, place), key))
 }
 
+// cursorExtra has the lowest 32 bits of the shop, in which no two shops of a file are the same.
 func cursorExtra(list byte, shop, place int64) uint64 {
-	return uint64(list)<<48 | uint64(place)<<32 | uint64(shop)
+	return uint64(list)<<48 | uint64(place)<<32 | uint64(uint32(shop))
 }
 
 // openCursor reverses cursor.

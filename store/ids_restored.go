@@ -2,13 +2,21 @@ package store
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
+// The highest bits of a key are the number of the file that gave it out: 0 unless the file is a copy that CopyShop made. The other
+// ones number the rows. They leave a bit free, since some columns have twice a key.
+const (
+	fileBits = 15
+	keyBits  = 47
+)
+
 // Keys of a restored file begin far above the last key of the backup, and at a number
 // that grows with time: files restored at two times, also from one backup, give
-// out different keys.
+// out different keys. keyBits are enough for it until the year 2162.
 const (
 	skippedKeys   = 1 << 32    // added to the backup's last key
 	keysPerSecond = 1 << 15    // since keyEpoch
@@ -20,7 +28,7 @@ const (
 const (
 	reissues       = "code_generation" // the least generation of new card codes
 	eventSequences = "event_sequence"  // the least events.sequence of every shop, less 1
-	moves          = "moves"           // how often a move of a shop was begun; see CopyShop
+	moves          = "moves"           // how often a move of a shop was begun; with a blank and a shop, the number of its copy
 )
 
 // The tables whose rows have ids: sequenced ones have AUTOINCREMENT, floored ones do
@@ -45,7 +53,8 @@ func (q *queries) skipKeys(now time.Time) {
 		if q.number("SELECT count(*) FROM sqlite_schema WHERE name=?", table) == 0 { // the backup is of an older version
 			continue
 		}
-		q.setSequence(table, max(q.lastKey(table)+skippedKeys, (now.Unix()-keyEpoch)*keysPerSecond))
+		last := q.lastKey(table)
+		q.setSequence(table, max(last+skippedKeys, last>>keyBits<<keyBits+(now.Unix()-keyEpoch)*keysPerSecond))
 	}
 	// No sequence exceeds the key of its event.
 	q.setSequence(eventSequences, q.number("SELECT seq FROM sqlite_sequence WHERE name='events'"))
@@ -102,4 +111,23 @@ func (tx *Tx) nextKey(table string) Null[int64] {
 		return Null[int64]{}
 	}
 	return Some(floor + 1)
+}
+
+// copyNumber returns the number of a file's k-th copy, from 1 on. It is the file's number followed by octal digits of which only the
+// last is odd, so that the number of no file begins with that of another which is not its origin. There are fileBits/3 digits: enough
+// for 1,364 copies of a file, 340 of each of the first four of them, then 84, 20 and 4. ok is false if there are no more.
+func copyNumber(file, k int64) (number int64, ok bool) {
+	unit := int64(1 << fileBits) // what the last digit of the file's number counts
+	for file%unit != 0 {
+		unit /= 8
+	}
+	for many := int64(4); unit > 1; many *= 4 { // of so many digits more
+		unit /= 8
+		if k <= many {
+			digits, err := strconv.ParseInt(strconv.FormatInt(k-1, 4), 8, 64)
+			return file + (2*digits+1)*unit, err == nil
+		}
+		k -= many
+	}
+	return 0, false
 }

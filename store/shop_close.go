@@ -1,6 +1,9 @@
 package store
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // The states of a closed shop.
 const (
@@ -91,13 +94,31 @@ func (tx *Tx) BeginMove(shop int64, url string) (m Move, err error) {
 	m.Shop.MovedTo = Some(url)
 	if !m.Shop.Closed.Valid {
 		m.Shop.Closed, m.Began = Some(ShopMoving), max(tx.Now, m.Began+1) // so that no copy of an earlier move has this time
-		tx.setSequence(moves, 1+tx.number("SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name=?", moves))
+		if err := tx.numberCopy(shop); err != nil {
+			return m, err
+		}
 	}
 	tx.exec("UPDATE shops SET closed=?, closed_at=?, moved_to=? WHERE id=?", m.Shop.Closed, m.Began, url, shop)
 	tx.bumpAuth()
 	tx.insertAudit(shop, "shop.begin_move", KindShop, shop)
 	return m, tx.failed
 }
+
+// numberCopy chooses the number of the copy that a move makes. That of an aborted move is not given again, since somebody may serve
+// its copy.
+func (tx *Tx) numberCopy(shop int64) error {
+	k := 1 + tx.number("SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name=?", moves)
+	number, ok := copyNumber(tx.lastKey("shops")>>keyBits, k)
+	if !ok {
+		return refuse(Conflict, "No more shops can be moved out of this file: too many were.")
+	}
+	tx.setSequence(moves, k)
+	tx.setSequence(moveOf(shop), number)
+	return nil
+}
+
+// moveOf returns the name in sqlite_sequence of the number of a shop's copy.
+func moveOf(shop int64) string { return fmt.Sprint(moves, " ", shop) }
 
 // AbortMove opens a shop again whose move is not finished.
 func (tx *Tx) AbortMove(shop int64) (m Move, err error) {

@@ -12,8 +12,8 @@ import (
 // into the empty file to, which nobody else uses. The copy has the same ids, codes and secrets, and
 // remembers url as its public URL. CopyShop returns how many rows of each table are the shop's.
 //
-// The keys of the copy continue 2^32 above the last ones of the source for each move that was begun
-// there, so that no two files give out the same ids.
+// The keys of the copy begin with the number that BeginMove has chosen for it (see copyNumber) and continue with the count of the
+// source, so that no two files give out the same ids.
 //
 // The copy has no journal, so that it is of use only once CopyShop has returned, and is not synced.
 func CopyShop(ctx context.Context, from, to string, shop int64, url string, progress Progress) (rows map[string]int64, err error) {
@@ -40,7 +40,7 @@ func CopyShop(ctx context.Context, from, to string, shop int64, url string, prog
 	q.exec("UPDATE shops SET closed=NULL, moved_to=NULL")
 	q.exec("UPDATE meta SET public_url=?", url)
 	q.exec("UPDATE links SET created_by=NULL WHERE created_by NOT IN (SELECT id FROM users)") // who invited need not be a member
-	q.copySequences()
+	q.copySequences(shop)
 	m.begin("making the indexes", 0)
 	q.runScripts("SELECT sql FROM source.sqlite_schema WHERE type<>'table' AND sql IS NOT NULL")
 	for _, pragma := range []string{"application_id", "user_version"} {
@@ -84,13 +84,14 @@ func (q *queries) runScripts(sql string, args ...any) {
 
 // copySequences sets what new keys of the copy continue from. What a restore of the source has written
 // for other numbers stays.
-func (q *queries) copySequences() {
+func (q *queries) copySequences(shop int64) {
 	of := func(name string) int64 {
 		return q.number("SELECT ifnull(max(seq), 0) FROM source.sqlite_sequence WHERE name=?", name)
 	}
-	skipped := of(moves) * skippedKeys
+	first := of(moveOf(shop)) << keyBits
 	for _, table := range slices.Concat(sequenced, floored) {
-		q.setSequence(table, skipped+max(of(table), q.number("SELECT ifnull(max(id), 0) FROM source."+table)))
+		last := max(of(table), q.number("SELECT ifnull(max(id), 0) FROM source."+table))
+		q.setSequence(table, first+last&(1<<keyBits-1))
 	}
 	for _, name := range []string{reissues, eventSequences} {
 		if seq := of(name); seq > 0 {
