@@ -82,6 +82,26 @@ func TestTillSendsNoWrongPINAgain(t *testing.T) {
 	}
 }
 
+// TestTillOfAMovedShop checks that a stamp that waits is not given up when the server says that the shop has moved: the host of the
+// till may lead to the new server soon.
+func TestTillOfAMovedShop(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	card, code := newCard(s, nil)
+	p := openTill(t, s, View{})
+	p.queueStamp(s, code)
+	p.kept(s)
+	s.Control("POST", "/faults", fields{"method": "POST", "path": "/cards/*/stamps", "status": 410, "count": 1})
+	p.Press("1 not sent")
+	p.Press("Send now")
+	p.Wait("The shop has moved to another server.", "1 not sent")
+	p.ExpectProblems() // 410
+	p.wait("the stamp", func() (bool, error) { return stamps(s, card) == "1", p.tab.eval(nil, sendNow) })
+	if got := posts(s); !slices.Equal(got, []int{410, 201}) {
+		t.Errorf("the posts were answered %v", got)
+	}
+}
+
 // TestTillEndedSession checks that a stamp that waits is sent without the session of staff,
 // if that has ended and the location demands none, and that what a search has found needs
 // the connection.

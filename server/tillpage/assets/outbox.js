@@ -82,7 +82,7 @@ async function obstacleBefore() {
 
 // early are the refusals that the server gives before it looks whether it knows the
 // reference. They say nothing of an earlier attempt.
-const early = ["unauthenticated", "unauthorized", "rate_limited", "internal_error"];
+const early = ["unauthenticated", "unauthorized", "rate_limited", "internal_error", "gone"];
 
 async function attempt(record, first) {
   try {
@@ -170,8 +170,9 @@ export function flush() {
   return flushing;
 }
 
-// stopping are the refusals that concern all writes of this till, not the one that was sent.
-const stopping = ["unauthenticated", "unauthorized", "invalid_credentials", "rate_limited", "subscription_suspended", "location_disabled"];
+// stopping are the refusals that concern all writes of this till, not the one that was sent. A shop that is gone has moved: its host may
+// lead to the new server soon, which then takes what waits.
+const stopping = ["unauthenticated", "unauthorized", "invalid_credentials", "rate_limited", "subscription_suspended", "location_disabled", "gone"];
 
 // sendWaiting first has seeRestore called, since what a restored server has lost is older
 // than what waits.
