@@ -1,8 +1,8 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
-
 	"net/netip"
 	"time"
 )
@@ -47,6 +47,12 @@ func (tx *Tx) CreatePairing(shop int64, n NewDevice) (p CreatedPairing, err erro
 		tx.Now, p.ExpiresAt)
 	tx.audit(shop, "device.offer_pairing", KindLocation, at)
 	return p, tx.failed
+}
+
+// CheckPairing refuses the link of a pairing if its shop has moved. Of another link it does not say whether it is valid.
+func (v *View) CheckPairing(token string) error {
+	shop := v.number("SELECT ifnull(max(shop_id), 0) FROM pairings WHERE hash=?", Hash(token))
+	return cmp.Or(v.closing(shop).Refuse(false), v.failed)
 }
 
 // errPairing refuses a pairing that was used, has expired or is unknown.

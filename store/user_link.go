@@ -1,6 +1,9 @@
 package store
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // The kinds of one-time links.
 const (
@@ -67,7 +70,7 @@ func (tx *Tx) newLink(l link) (c CreatedLink) {
 var errLink = refuse(LinkExpired, "The link was used already, or it has expired.")
 
 // openLink returns the one-time link of a kind with a token; an empty kind is any. One that
-// can no longer be used is link_expired.
+// can no longer be used is link_expired, and one of a shop that has moved is gone.
 func (q *queries) openLink(kind, token string) (l link, err error) {
 	found := q.one(into(&l.key, &l.kind, &l.user, &l.shop, &l.email, &l.role, &l.expiresAt, &l.mailed),
 		`SELECT id, kind, ifnull(user_id, 0), ifnull(shop_id, 0), ifnull(email, ''), ifnull(role, ''), expires_at, mailed
@@ -75,7 +78,7 @@ func (q *queries) openLink(kind, token string) (l link, err error) {
 	if !found || l.expiresAt <= q.Now || kind != "" && l.kind != kind || l.kind == LinkSetup && q.operators() > 0 {
 		return l, errLink
 	}
-	return l, q.failed
+	return l, cmp.Or(q.closing(l.shop).Refuse(false), q.failed)
 }
 
 // takeLink returns the one-time link of a kind with a token, and uses it up.

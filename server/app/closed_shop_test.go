@@ -24,6 +24,16 @@ func TestClosedShop(t *testing.T) {
 		_, err := tx.UpdateEnrolment(shop, s.ProgramIDs["standard"], form)
 		return err
 	})
+	var invitation, pairing string
+	write(func(tx *store.Tx) error {
+		l, err := tx.Invite(shop, "new@example.com", store.RoleViewer)
+		if err != nil {
+			return err
+		}
+		p, err := tx.CreatePairing(shop, store.NewDevice{Name: "Till 2", LocationID: s.LocationIDs[0]})
+		invitation, pairing = s.Origin+l.URL, s.Origin+"/till/pair/"+p.Token
+		return err
+	})
 	session := s.Control("POST", "/sign-in", servertest.Fields{"as": "manager"})
 	call := func(method, url, body string, headers ...string) *servertest.Reply {
 		h := http.Header{"Accept": {"text/html, application/json, text/event-stream"}, "Content-Type": {"application/json"}}
@@ -37,7 +47,7 @@ func TestClosedShop(t *testing.T) {
 		if to := r.Header.Get("Location"); to != "" {
 			got += " " + strings.TrimPrefix(to, s.Origin)
 		}
-		if r.Status == 410 && !strings.Contains(string(r.Body), "https://new.example.com") {
+		if r.Status == 410 && !strings.Contains(string(r.Body), "https://new.example.com") && !strings.Contains(r.What, "/invite/") {
 			t.Errorf("%s: %s", r.What, r.Body)
 		}
 		if got := r.Header.Get("Retry-After"); (r.Status == 503) != (got == "10") {
@@ -57,6 +67,8 @@ func TestClosedShop(t *testing.T) {
 		{"link", "200", "200", "307", "404"},
 		{"form", "200", "200", "307", "404"},
 		{"lost", "200", "200", "307", "404"},
+		{"invitation", "200", "200", "307", "410"},
+		{"pairing", "200", "200", "307", "200"},
 		{"dashboard", "200", "200", "307", "200"}, // the page of a person without a shop
 	}
 	request := func(what string) *servertest.Reply {
@@ -73,6 +85,10 @@ func TestClosedShop(t *testing.T) {
 			return call("POST", s.Origin+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Authorization", "Bearer "+s.MCPKey)
 		case "link":
 			return call("GET", link, "")
+		case "invitation":
+			return call("GET", invitation, "")
+		case "pairing":
+			return call("GET", pairing, "")
 		case "form":
 			return call("GET", s.Origin+"/join/coffee", "")
 		case "lost":
@@ -104,6 +120,9 @@ func TestClosedShop(t *testing.T) {
 		return err
 	})
 	check("moved", func(i int) string { return calls[i].moved })
+	if got := judge(call("POST", pairing, "")); got != "307 https://new.example.com"+strings.TrimPrefix(pairing, s.Origin) {
+		t.Errorf("the form of a pairing: %s", got)
+	}
 	// While the host of the shop still leads to the old server, no browser is led in circles.
 	write(func(tx *store.Tx) error {
 		return failed(tx.BeginMove(shop, "https://"+strings.TrimPrefix(s.Origin, "http://")))

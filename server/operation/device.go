@@ -92,6 +92,18 @@ func (f PairingCodeFields) Check(store.Time) []store.Detail {
 	return nil
 }
 
+// CheckPairing refuses the link of a pairing if its shop has moved to another server.
+var CheckPairing = declare(kernel.Operation{
+	ID:      "checkPairing",
+	Group:   devices,
+	Title:   "Look whether a pairing is to be accepted here",
+	Callers: visitor,
+	Codes:   codes{store.Gone},
+	Read: kernel.Read(func(v *store.View, _ *kernel.Call, f PairingCodeFields) (kernel.None, error) {
+		return kernel.None{}, v.CheckPairing(f.Token.V)
+	}),
+})
+
 // AcceptPairing creates the device of a pairing.
 var AcceptPairing = declare(kernel.Operation{
 	ID:      "acceptPairing",

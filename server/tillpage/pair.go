@@ -18,16 +18,20 @@ type pairPage struct {
 	Token string
 }
 
-// askPair answers GET of a pairing link with the button that pairs this device. It does not
-// look the pairing up, so its answer does not say whether the link is valid.
+// askPair answers GET of a pairing link with the button that pairs this device, or leads to the server of a
+// shop that has moved. Its answer does not say whether the link is valid.
 func (p *Pages) askPair(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
+	if _, err := pairing[kernel.None](p, r, operation.CheckPairing, byLink(ps)); err != nil {
+		p.refusePairing(w, r, err)
+		return
+	}
 	print := web.PrinterOf(r)
 	p.render(w, http.StatusOK, "pair", pairPage{Frame: web.Frame{Title: print.T("Pair this device")}, Token: ps.ByName("token")}, print)
 }
 
 // pairByLink answers the form of askPair: it makes this browser a till and leads to the page.
 func (p *Pages) pairByLink(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
-	token, err := p.acceptPairing(r, operation.PairingCodeFields{Token: store.Given(ps.ByName("token"))})
+	token, err := p.acceptPairing(r, byLink(ps))
 	if err != nil {
 		p.refusePairing(w, r, err)
 		return
@@ -47,15 +51,27 @@ func (p *Pages) pairByCode(r *http.Request, f codeFields) (token string, err err
 	return p.acceptPairing(r, operation.PairingCodeFields{Code: f.Code})
 }
 
+// byLink returns the fields of a pairing by its link.
+func byLink(ps httprouter.Params) operation.PairingCodeFields {
+	return operation.PairingCodeFields{Token: store.Given(ps.ByName("token"))}
+}
+
 // acceptPairing makes a device of a pairing, and returns its token.
 func (p *Pages) acceptPairing(r *http.Request, f operation.PairingCodeFields) (token string, err error) {
-	caller := kernel.VisitorCaller(p.Kernel.ClientAddress(r))
-	d, err := kernel.Do[operation.CreatedDevice](r.Context(), p.Kernel, caller, operation.AcceptPairing, kernel.Args{Fields: f})
+	d, err := pairing[operation.CreatedDevice](p, r, operation.AcceptPairing, f)
 	return d.Token, err
 }
 
-// refusePairing answers the form with the page of an error, or with JSON.
+// pairing calls an operation on a pairing.
+func pairing[T any](p *Pages, r *http.Request, op *kernel.Operation, f operation.PairingCodeFields) (T, error) {
+	return kernel.Do[T](r.Context(), p.Kernel, kernel.VisitorCaller(p.Kernel.ClientAddress(r)), op, kernel.Args{Fields: f})
+}
+
+// refusePairing answers the form with the page of an error, or with JSON, or leads to the server of a shop that has moved.
 func (p *Pages) refusePairing(w http.ResponseWriter, r *http.Request, err error) {
+	if err = kernel.RedirectMoved(w, r, err); err == nil {
+		return
+	}
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		p.Kernel.AnswerError(w, err)
 		return
