@@ -85,23 +85,31 @@ func (tx *Tx) move(shop int64) (m Move, err error) {
 }
 
 // BeginMove refuses all writes of a shop from the next one on, until the move is finished or
-// aborted. Of a shop that moves or has moved it changes the address alone.
+// aborted. A shop that moves or has moved stays as it is, and must do so to this address: its copy has it.
 func (tx *Tx) BeginMove(shop int64, url string) (m Move, err error) {
 	m, err = tx.move(shop)
-	if err != nil || m.Shop.MovedTo.V == url {
+	switch {
+	case err != nil || m.Shop.MovedTo.V == url:
+		return m, err
+	case m.Shop.Closed.V == ShopMoved:
+		return m, errMoved(m)
+	case m.Shop.Closed.Valid:
+		return m, refuse(Conflict, "The shop is being moved to %s already.", m.Shop.MovedTo.V)
+	}
+	if err := tx.numberCopy(shop); err != nil {
 		return m, err
 	}
-	m.Shop.MovedTo = Some(url)
-	if !m.Shop.Closed.Valid {
-		m.Shop.Closed, m.Began = Some(ShopMoving), max(tx.Now, m.Began+1) // so that no copy of an earlier move has this time
-		if err := tx.numberCopy(shop); err != nil {
-			return m, err
-		}
-	}
+	m.Shop.Closed, m.Shop.MovedTo = Some(ShopMoving), Some(url)
+	m.Began = max(tx.Now, m.Began+1) // so that no copy of an earlier move has this time
 	tx.exec("UPDATE shops SET closed=?, closed_at=?, moved_to=? WHERE id=?", m.Shop.Closed, m.Began, url, shop)
 	tx.bumpAuth()
 	tx.insertAudit(shop, "shop.begin_move", KindShop, shop)
 	return m, tx.failed
+}
+
+// errMoved refuses to begin or to abort a move that is done.
+func errMoved(m Move) error {
+	return refuse(Conflict, "The shop has moved to %s already.", m.Shop.MovedTo.V)
 }
 
 // numberCopy chooses the number of the copy that a move makes. That of an aborted move is not given again, since somebody may serve
@@ -127,7 +135,7 @@ func (tx *Tx) AbortMove(shop int64) (m Move, err error) {
 	case err != nil:
 		return m, err
 	case m.Shop.Closed.V == ShopMoved:
-		return m, refuse(Conflict, "The shop has moved to %s already.", m.Shop.MovedTo.V)
+		return m, errMoved(m)
 	case !m.Shop.Closed.Valid:
 		return m, refuse(Conflict, "The shop is not being moved.")
 	}

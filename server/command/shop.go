@@ -188,7 +188,7 @@ func (c *SplitShop) checkFlags() (err error) {
 	return nil
 }
 
-// split moves the shop, or finishes a move that was begun before.
+// split moves the shop, or finishes a move that was begun before. Of a shop that has moved it tells the same again.
 func (c *SplitShop) split(ctx context.Context, of finder, sh store.Shop, out *splitResult) (err error) {
 	if !sh.Closed.Valid {
 		if err := backup.CheckSplit(c.DB, c.Out); err != nil {
@@ -196,10 +196,20 @@ func (c *SplitShop) split(ctx context.Context, of finder, sh store.Shop, out *sp
 		}
 	}
 	out.Move, err = do[store.Move](ctx, of, operation.BeginMove, store.MoveFields{MovedTo: store.Given(c.MovedTo)})
-	if err != nil {
+	switch {
+	case err != nil && sh.Closed.V == store.ShopMoving:
+		return fmt.Errorf("--moved-to: %w Give that address, or open the shop again first with --abort", plain(err))
+	case err != nil && sh.Closed.Valid:
+		return fmt.Errorf("--moved-to: %w", plain(err))
+	case err != nil:
 		return err
 	}
-	if out.Shop.Closed.V != store.ShopMoved {
+	out.File = c.Out
+	if out.Shop.Closed.V == store.ShopMoved {
+		if store.CopiedAt(ctx, c.Out, of.caller.Access.Shop) == 0 {
+			return fmt.Errorf("--out: %s is not the file that the shop has moved to", c.Out)
+		}
+	} else {
 		o := Copy{Quick: c.Quick, Quiet: c.Quiet}.options()
 		err := backup.Split(ctx, c.DB, c.Out, of.caller.Access.Shop, c.MovedTo, out.Began, o)
 		if err == nil {
@@ -208,7 +218,6 @@ func (c *SplitShop) split(ctx context.Context, of finder, sh store.Shop, out *sp
 		if err != nil {
 			return fmt.Errorf("%w; the shop takes no writes until the same command ends its move, or --abort opens it again", plain(err))
 		}
-		out.File = c.Out
 	}
 	return out.count(ctx, of)
 }
@@ -238,10 +247,6 @@ func (c *SplitShop) print(w io.Writer, out *splitResult) {
 	name := fmt.Sprintf("%s (%s)", out.Shop.ID, out.Shop.Name)
 	if c.Abort {
 		printf(w, "%s is open again. A file that the move has made is of no use: remove it.\n", name)
-		return
-	}
-	if out.File == "" {
-		printf(w, "%s had moved already. It leads to %s.\n", name, c.MovedTo)
 		return
 	}
 	printf(w, "%s is in %s. Serve it now, at %s:\n\n  punchcard serve --db %s --public-url %s\n\n", name, out.File, c.MovedTo,

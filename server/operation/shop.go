@@ -118,9 +118,9 @@ var (
 		ID:      "beginMove",
 		Group:   shops,
 		Title:   "Begin to move the shop",
-		Doc:     "Its writes are refused from then on. Of a shop that moves or has moved, the address is changed.",
+		Doc:     "Its writes are refused from then on. A shop that moves or has moved to the address stays as it is.",
 		Callers: operator,
-		Codes:   notFound,
+		Codes:   notFoundOrConflict,
 		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.MoveFields) (store.Move, error) {
 			return tx.BeginMove(c.Access.Shop, f.MovedTo.V)
 		}),

@@ -57,7 +57,7 @@ func Split(ctx context.Context, db, to string, shop int64, url string, began sto
 	return p.commit()
 }
 
-// CheckSplit returns an error if a shop of db cannot be copied to the file to.
+// CheckSplit returns an error if a shop of db cannot be copied to the file to. It cannot say whether the disk has enough space.
 func CheckSplit(db, to string) error {
 	db, err := store.CheckPath(db, true)
 	if err != nil {
@@ -66,5 +66,9 @@ func CheckSplit(db, to string) error {
 	if err := checkTarget(db, to, false); err != nil {
 		return fmt.Errorf("%w; a shop is moved to a new file", err)
 	}
-	return nil
+	p, err := newPartial(to)
+	if err == nil {
+		p.discard()
+	}
+	return err
 }
