@@ -14,7 +14,7 @@ var mayImport = map[string]string{
 	"deploy": "",
 	"server/command": "deploy server/api server/app server/dev server/dev/seed server/kernel server/mail server/metrics " +
 		"server/openapi server/operation server/qr server/sheet server/templates server/till server/wallet " +
-		"server/wallet/google server/web server/wire store store/backup store/money webhook",
+		"server/wallet/google server/web server/wire store store/backup store/file store/money webhook",
 	"server/app": "server/api server/background server/dashboard server/dev server/dev/seed server/holder server/kernel server/mcp " +
 		"server/openapi server/operation server/till server/tillpage server/wallet server/wallet/apple " +
 		"server/wallet/google server/wallet/wallettest server/web server/wire store store/backup store/file " +

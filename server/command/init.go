@@ -18,6 +18,7 @@ import (
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/store"
+	storefile "punchcard/store/file"
 )
 
 // Init is the command that makes a file with a shop that is ready to stamp. It makes the
@@ -220,23 +221,13 @@ func (c *Init) build(o *opened) error {
 	if err := os.Link(made, c.DB); err != nil {
 		return fmt.Errorf("--db (PUNCHCARD_DB): %w", err)
 	}
-	return syncFolder(filepath.Dir(c.DB))
+	return storefile.SyncFolder(c.DB)
 }
 
 // programError is the error of a program that the store refuses.
 type programError struct{ error }
 
 func (e programError) Unwrap() error { return e.error }
-
-// syncFolder makes the names in a folder durable.
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
-}
 
 // deployFiles returns the files of --write-deploy by their paths. None of them may exist.
 func (c *Init) deployFiles() (map[string]string, error) {
