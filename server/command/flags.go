@@ -87,6 +87,8 @@ func flagOf(field string) string {
 	switch field {
 	case "file", "account":
 		return "FILE"
+	case "person":
+		return "PERSON"
 	case "password":
 		return "--password-file"
 	case "pin", "staff_pin":
@@ -108,7 +110,7 @@ func faultOf(d store.Detail) string {
 	if first, _ := utf8.DecodeRuneInString(d.Message); unicode.IsUpper(first) {
 		return flagOf(d.Field) + ": " + d.Message + lifting(d)
 	}
-	return flagOf(d.Field) + " " + d.Message
+	return flagOf(d.Field) + " " + strings.Replace(d.Message, "card_ids", flagOf("card_ids"), 1)
 }
 
 // lifting names the flag that lifts the refusal of a webhook's URL, as a sentence; empty for other
