@@ -31,6 +31,10 @@ func TestExportCommands(t *testing.T) {
 	}
 	f.prints("export all --format jsonl --out "+out+".zip", "transactions.jsonl", "complete")
 	f.refused("export --out "+out, out+": exists already")
+	noError(t, os.WriteFile(out+".db", nil, 0o600))
+	for _, suffix := range []string{"-wal", "-shm", "-journal", ".lock"} {
+		f.refused("export --out "+out+".db"+suffix, "belongs to the database "+out+".db")
+	}
 	f.refused("export", "--out: is required")
 	f.refused("export --format xml --out "+out+"2", "--format must be one of csv, jsonl")
 	f.refused("export --shop Nobody --out "+out+"2", "--shop")
@@ -48,6 +52,6 @@ func TestExportCommands(t *testing.T) {
 		t.Errorf("%+v", person)
 	}
 	f.refused("card person bob@example.com", "No card has this email or phone number.")
-	f.refused("card person", "is required")
+	f.refused("card person", "PERSON is required, or --card-ids")
 	f.refused("card person ada --card-ids "+card, "must not be given beside person")
 }

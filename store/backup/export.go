@@ -51,11 +51,17 @@ type target struct {
 	made          bool     // partial was made
 }
 
-// newTarget returns a target of a name that nothing has.
+// newTarget returns a target of a name that nothing has, and that no file beside a database would have.
 func newTarget(to string) (*target, error) {
 	to = filepath.Clean(to)
 	if exists(to) {
 		return nil, fmt.Errorf("%s: %w", to, ErrExists)
+	}
+	for _, suffix := range append([]string{".lock"}, store.BesideSuffixes...) {
+		db, belongs := strings.CutSuffix(to, suffix)
+		if info, err := os.Stat(db); belongs && err == nil && info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s: is the name of a file that belongs to the database %s", to, db)
+		}
 	}
 	root, err := os.OpenRoot(filepath.Dir(to))
 	if err != nil {
