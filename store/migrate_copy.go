@@ -45,9 +45,9 @@ func Migrate(path string, opts Options) (done Migration, err error) {
 // copied.
 var ErrNotCopied = errors.New("not migrated, since it cannot be copied before")
 
-// copySuffix and a version of the schema follow the name of a database in the name of its copy
+// CopySuffix and a version of the schema follow the name of a database in the name of its copy
 // from before a migration.
-const copySuffix = ".schema-"
+const CopySuffix = ".schema-"
 
 // copyBefore copies the file, whose schema has the version, before it is migrated, and returns
 // the path of the copy. The copy is complete and synced, or it has the suffix ".partial", which
@@ -56,7 +56,7 @@ const copySuffix = ".schema-"
 // The caller holds the serve lock, so that no other process makes this copy, and SQLite's lock
 // of writers, so that the copy has all that the migration changes.
 func (s *Store) copyBefore(version int64) (string, error) {
-	name := fmt.Sprint(s.path, copySuffix, version)
+	name := fmt.Sprint(s.path, CopySuffix, version)
 	partial := name + ".partial"
 	err := cmp.Or(file.Check(name), file.Check(partial))
 	if err == nil {
@@ -124,7 +124,7 @@ func (s *Store) removeCopies(old func(version int64, info fs.FileInfo) bool) err
 	}
 	var errs []error
 	for _, e := range entries {
-		text, ok := strings.CutPrefix(strings.TrimSuffix(e.Name(), ".partial"), base+copySuffix)
+		text, ok := strings.CutPrefix(strings.TrimSuffix(e.Name(), ".partial"), base+CopySuffix)
 		version, err := strconv.ParseInt(text, 10, 64)
 		if !ok || err != nil || fmt.Sprint(version) != text || !e.Type().IsRegular() {
 			continue

@@ -30,7 +30,7 @@ func contents(t *testing.T, path string) (all []string) {
 }
 
 // copyOf returns the path of the copy from before the migration of a file of older.
-func copyOf(path string) string { return fmt.Sprint(path, copySuffix, version()-1) }
+func copyOf(path string) string { return fmt.Sprint(path, CopySuffix, version()-1) }
 
 // TestOlderNeedsServe opens an older file without the serve lock. Nothing changes, also where a
 // killed process has left a log.
@@ -84,7 +84,7 @@ func TestCommandsLeaveTheJournalMode(t *testing.T) {
 func TestMigrationCopies(t *testing.T) {
 	t.Parallel()
 	path := older(t)
-	stale, unfinished, foreign := path+copySuffix+"3", copyOf(path)+".partial", path+copySuffix+"x"
+	stale, unfinished, foreign := path+CopySuffix+"3", copyOf(path)+".partial", path+CopySuffix+"x"
 	for _, name := range []string{stale, unfinished, foreign} {
 		writeText(t, name, "mine")
 	}
@@ -105,7 +105,7 @@ func TestMigrationCopies(t *testing.T) {
 	if err := errors.Join(verr, err); err != nil || v != version()-1 || epoch != 77 {
 		t.Errorf("the copy has schema %d and epoch %d, %v", v, epoch, err)
 	}
-	if left := check(filepath.Glob(path + copySuffix + "*")); !slices.Equal(left, []string{copyOf(path), foreign}) {
+	if left := check(filepath.Glob(path + CopySuffix + "*")); !slices.Equal(left, []string{copyOf(path), foreign}) {
 		t.Errorf("after the migration there are %q", left)
 	}
 

@@ -117,6 +117,17 @@ func CompareCopy(path string, want map[string]int64) (err error) {
 	return q.failed
 }
 
+// HasShop reports whether a copy of a database, of any version, has a shop.
+func HasShop(path string, shop int64) (bool, error) {
+	c, err := sqlite.Open(path, sqlite.Immutable)
+	if err != nil {
+		return false, err
+	}
+	defer c.Close()
+	q := &queries{conn: c}
+	return q.number("SELECT count(*) FROM shops WHERE id=?", shop) > 0, q.failed
+}
+
 // CopiedAt returns when the move began by which the database at the path got its only shop, which must
 // have the key and be open. It returns 0 for any other file.
 func CopiedAt(ctx context.Context, path string, shop int64) (began Time) {

@@ -63,10 +63,8 @@ type deletedShop struct {
 func (c *DeleteShop) Run() error {
 	out := deletedShop{Backups: []string{}}
 	err := c.in(func(of finder, sh store.Shop) (err error) {
-		if c.BackupDir != "" {
-			if out.Backups, err = c.backups(sh); err != nil {
-				return err
-			}
+		if out.Backups, err = c.backups(of.caller.Access.Shop); err != nil {
+			return err
 		}
 		if c.Confirm == "" {
 			if c.Confirm, err = typedName(sh); err != nil {
@@ -86,31 +84,41 @@ func (c *DeleteShop) Run() error {
 	return c.show(&out, func(w io.Writer) {
 		printf(w, "%s (%s) is deleted, and its keys and tills have ended. A server that serves the file erases its rows in small steps.\n",
 			out.ID, out.Name)
-		switch {
-		case len(out.Backups) > 0:
+		if len(out.Backups) > 0 {
 			fmt.Fprintln(w, "These backups still have it:")
 			for _, file := range out.Backups {
 				printf(w, "%s\n", file)
 			}
-		case c.BackupDir != "":
-			printf(w, "%s has no backup of the file.\n", c.BackupDir)
-		default:
+		} else if c.BackupDir != "" {
+			printf(w, "No backup in %s has it.\n", c.BackupDir)
+		}
+		if c.BackupDir == "" {
 			fmt.Fprintln(w, "Backups still have it: those in the folder of --backup-dir (PUNCHCARD_BACKUP_DIR) of serve, and what else "+
 				"was copied.")
 		}
 	})
 }
 
-// backups returns the paths of the backups in the folder that are not older than the shop, oldest first.
-func (c *DeleteShop) backups(sh store.Shop) (paths []string, err error) {
-	files, err := backup.Folder{DB: c.DB, Dir: c.BackupDir}.List()
+// backups returns the paths of the copies that have a shop, or that cannot be read: those beside the file, and the backups in the folder,
+// oldest first.
+func (c *DeleteShop) backups(shop int64) (paths []string, err error) {
+	all, err := backup.Kept(c.DB)
 	if err != nil {
-		return nil, fmt.Errorf("--backup-dir (PUNCHCARD_BACKUP_DIR): %w", err)
+		return nil, err
+	}
+	if c.BackupDir != "" {
+		files, err := backup.Folder{DB: c.DB, Dir: c.BackupDir}.List()
+		if err != nil {
+			return nil, fmt.Errorf("--backup-dir (PUNCHCARD_BACKUP_DIR): %w", err)
+		}
+		for _, f := range files {
+			all = append(all, filepath.Join(c.BackupDir, f.Name))
+		}
 	}
 	paths = []string{}
-	for _, f := range files {
-		if !f.At.Before(sh.CreatedAt.Std().Truncate(time.Second)) {
-			paths = append(paths, filepath.Join(c.BackupDir, f.Name))
+	for _, path := range all {
+		if has, err := store.HasShop(path, shop); has || err != nil {
+			paths = append(paths, path)
 		}
 	}
 	return paths, nil

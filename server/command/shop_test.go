@@ -3,6 +3,7 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,4 +69,24 @@ func TestSplitGoesOn(t *testing.T) {
 		t.Error("a file was made")
 	}
 	f.prints(split+out, "Serve it now, at https://new.example.com")
+}
+
+// TestDeleteNamesBackups checks that all copies are named that have the shop, whatever their names say of the time, and no other ones.
+func TestDeleteNamesBackups(t *testing.T) {
+	f := newFile(t)
+	dir := t.TempDir()
+	without, with := filepath.Join(dir, "shop-29990131T090000Z.db"), filepath.Join(dir, "shop-20200131T090000Z.db")
+	f.run("backup " + without)
+	f.run("shop create --name 'Bar Nero'")
+	f.run("backup " + with)
+	kept := []string{f.db + ".before-restore-20260131T090000Z", f.db + ".schema-11"}
+	for _, name := range kept {
+		noError(t, os.WriteFile(name, require.Must(os.ReadFile(with)), 0o600))
+	}
+	want := append(kept, with)
+	var out struct{ Backups []string }
+	f.json(&out, "shop delete 'Bar Nero' --confirm 'Bar Nero' --backup-dir "+dir)
+	if !slices.Equal(out.Backups, want) {
+		t.Errorf("it names %q, want %q", out.Backups, want)
+	}
 }

@@ -9,12 +9,16 @@ import (
 	"strings"
 	"time"
 
+	"punchcard/store"
 	"punchcard/store/file"
 )
 
 // TimeLayout is the layout of the time in the names of backups: UTC, to the
 // second, and sortable.
 const TimeLayout = "20060102T150405Z"
+
+// keptSuffix and a time follow the name of a database in the name of the file that a restore has replaced.
+const keptSuffix = ".before-restore-"
 
 // Folder is a folder with the backups of one database. The name of a backup of
 // punchcard.db is punchcard-20260131T090000Z.db, so two databases of the same file
@@ -45,6 +49,24 @@ type File struct {
 
 // List returns the backups, oldest first.
 func (f Folder) List() ([]File, error) { return f.list("") }
+
+// Kept returns the paths of the copies of a database that migrations and restores have left beside it.
+func Kept(db string) (paths []string, err error) {
+	if db, err = store.CheckPath(db, true); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(filepath.Dir(db))
+	if err != nil {
+		return nil, file.Line(db, err)
+	}
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), filepath.Base(db))
+		if ok && e.Type().IsRegular() && (strings.HasPrefix(rest, store.CopySuffix) || strings.HasPrefix(rest, keptSuffix)) {
+			paths = append(paths, filepath.Join(filepath.Dir(db), e.Name()))
+		}
+	}
+	return paths, nil
+}
 
 // Newest returns when the newest backup was begun, the zero time if there is none.
 func (f Folder) Newest() (time.Time, error) {

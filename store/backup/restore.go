@@ -81,7 +81,7 @@ func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (
 	if r.Size, err = copyOwner(p); err != nil {
 		return r, err
 	}
-	r.Kept, err = swap(ctx, p, fmt.Sprintf("%s.before-restore-%s", db, now.UTC().Format(TimeLayout)))
+	r.Kept, err = swap(ctx, p, db+keptSuffix+now.UTC().Format(TimeLayout))
 	return r, err
 }
 
@@ -132,7 +132,7 @@ func removeLinks(p *partial) error {
 		return file.Line(p.name, err)
 	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), base+".before-restore-") {
+		if !strings.HasPrefix(e.Name(), base+keptSuffix) {
 			continue
 		}
 		if other, err := p.root.Lstat(e.Name()); err == nil && os.SameFile(own, other) {
