@@ -29,6 +29,7 @@ type ChainExport struct {
 	Mails        []ExportedMail        `json:"mails"`
 	Contact      json.RawMessage       `json:"contact" doc:"By the names of columns and tables."`
 	Consent      *Consent              `json:"consent" doc:"Null: the card was not made by its holder, or nothing was to be agreed to."`
+	GooglePasses []ExportedGooglePass  `json:"google_passes" doc:"Those that were made for Google Wallet. Phones with a pass of Apple Wallet are in contact."`
 	Complete     bool                  `json:"complete" doc:"False if there are more transactions than an export holds, which is 100,000."`
 }
 
@@ -43,6 +44,9 @@ type ExportedCard struct {
 	ArchivedAt  Null[Time]   `json:"archived_at"`
 	LastStampAt Null[Time]   `json:"last_stamp_at"`
 	UpdatedAt   Time         `json:"updated_at"`
+	Opening     int64        `json:"opening_stamps" doc:"Stamps that it began with, which no transaction gave."`
+	FirstValue  Null[int64]  `json:"initial_value" doc:"Balance in cents that a prepaid card began with, which no transaction gave."`
+	LastVisit   Null[string] `json:"last_visit" doc:"The last day on which it was presented; null: never, or the card overflowed from another."`
 	Held
 }
 
@@ -77,9 +81,16 @@ type ExportedMail struct {
 	At    Time   `json:"at" doc:"When it was sent or is due. Sent mails are known for a day."`
 }
 
+// ExportedGooglePass is a pass in Google Wallet.
+type ExportedGooglePass struct {
+	Phones int64           `json:"phones" doc:"How often it was saved and not removed, as Google has told."`
+	Shown  json.RawMessage `json:"shown" doc:"What Google was told last; null: nothing yet."`
+}
+
 var (
 	exportedCardCols = listedCardCols + ", " + cardProgramCols + `, c.source, ifnull(c.platform, ''), c.cycle, c.activated_at,
-		c.locked_at, c.archived_at, c.last_stamp_at, c.updated_at, ` + heldBeside("c", "cards", reflect.TypeFor[ExportedCard]())
+		c.locked_at, c.archived_at, c.last_stamp_at, c.updated_at, c.opening_stamps, c.initial_value,
+		date(nullif(c.last_seen_day, 0)*86400, 'unixepoch'), ` + heldBeside("c", "cards", reflect.TypeFor[ExportedCard]())
 	exportChainSQL = "SELECT " + exportedCardCols + ` FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value
 		JOIN programs p ON p.id=c.program_id`
 	exportLedgerSQL = "SELECT " + transactionCols + `, t.occurred_at, t.client_reference, ifnull(t.metadata, 'null'), ` +
@@ -93,7 +104,7 @@ func (g IDs) scanExported(r *rows, key int64, now Time) ExportedCard {
 	c := ExportedCard{Card: g.scanCard(r, key, now).Card}
 	c.scanProgram(r)
 	r.scan(&c.Source, &c.Platform, &c.Cycle, &c.ActivatedAt, &c.LockedAt, &c.ArchivedAt, &c.LastStampAt, &c.UpdatedAt,
-		(*[]byte)(&c.Held.Held))
+		&c.Opening, &c.FirstValue, &c.LastVisit, (*[]byte)(&c.Held.Held))
 	return c
 }
 
@@ -116,6 +127,8 @@ func (v *View) exportChain(keys []int64) (x ChainExport) {
 	}, exportClaimsSQL, chain)
 	v.one(into((*[]byte)(&x.Contact)), "SELECT "+heldByChain(), keys[0])
 	x.Consent = v.cardConsent(keys[0])
+	x.GooglePasses = collect(v, func(r *rows) ExportedGooglePass { return ExportedGooglePass{r.int(), json.RawMessage(r.str())} },
+		"SELECT saved, ifnull(nullif(told, ''), 'null') FROM google_objects WHERE card_id=? ORDER BY generation", keys[0])
 	x.Mails = collect(v, func(r *rows) ExportedMail { return ExportedMail{r.str(), r.time()} },
 		"SELECT 'sent', sent_at FROM sent_mails WHERE card_id=?1 UNION ALL SELECT 'waiting', due_at FROM mails WHERE card_id=?1", keys[0])
 	return x

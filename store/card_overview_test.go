@@ -204,6 +204,9 @@ func TestExportPerson(t *testing.T) {
 	f.sql("UPDATE contacts SET erasure_at=?", f.clock.at())
 	f.sql("INSERT INTO apple_devices (card_id, shop_id, generation, device, push_token, created_at) VALUES (?,?,0,'phone','token',0)",
 		f.key(KindCard, mine[1]), f.a.Shop)
+	f.sql(`INSERT INTO google_objects (card_id, shop_id, program_id, generation, told, saved)
+		SELECT id, shop_id, program_id, 0, '{"header":"Ada"}', 2 FROM cards WHERE id=?`, f.key(KindCard, mine[1]))
+	f.sql("UPDATE cards SET opening_stamps=4, initial_value=350, last_seen_day=20000 WHERE id=?", f.key(KindCard, mine[0]))
 	f.erase(erased)
 	other := f.in(f.shop(ShopFields{}))
 	foreign := other.cardTo(other.program(stamps("Theirs")), "ada@example.com")
@@ -223,6 +226,13 @@ func TestExportPerson(t *testing.T) {
 		mine[1][4:8] + `"}],"push_subscriptions":[],"apple_devices":[{"device":"phone"}]}`
 	if got := string(x.Chains[1].Contact); !sameJSON(got, want) {
 		t.Errorf("contact %s, want %s", got, want)
+	}
+	if card := x.Chains[0].Cards[0]; card.Opening != 4 || card.FirstValue.V != 350 || card.LastVisit.V != "2024-10-04" {
+		t.Errorf("the card began with %d stamps and %v, and was seen on %s", card.Opening, card.FirstValue, card.LastVisit.V)
+	}
+	passes := x.Chains[1].GooglePasses
+	if len(passes) != 1 || passes[0].Phones != 2 || string(passes[0].Shown) != `{"header":"Ada"}` || len(x.Chains[0].GooglePasses) > 0 {
+		t.Errorf("the passes are %+v", passes)
 	}
 	for _, number := range []string{"06 12345678", "+39 06 1234 5678"} {
 		if cards, _ = export(PersonQuery{Person: set(number)}); !slices.Equal(cards, []string{mine[1], shared}) {
