@@ -84,7 +84,7 @@ type ExportedMail struct {
 // ExportedGooglePass is a pass in Google Wallet.
 type ExportedGooglePass struct {
 	Phones int64           `json:"phones" doc:"How often it was saved and not removed, as Google has told."`
-	Shown  json.RawMessage `json:"shown" doc:"What Google was told last; null: nothing yet."`
+	Shown  json.RawMessage `json:"shown" doc:"What Google was told last of the card; null: nothing yet."`
 }
 
 var (
@@ -128,7 +128,7 @@ func (v *View) exportChain(keys []int64) (x ChainExport) {
 	v.one(into((*[]byte)(&x.Contact)), "SELECT "+heldByChain(), keys[0])
 	x.Consent = v.cardConsent(keys[0])
 	x.GooglePasses = collect(v, func(r *rows) ExportedGooglePass { return ExportedGooglePass{r.int(), json.RawMessage(r.str())} },
-		"SELECT saved, ifnull(nullif(told, ''), 'null') FROM google_objects WHERE card_id=? ORDER BY generation", keys[0])
+		"SELECT saved, ifnull(nullif(told, '')->'$.shown', 'null') FROM google_objects WHERE card_id=? ORDER BY generation", keys[0])
 	x.Mails = collect(v, func(r *rows) ExportedMail { return ExportedMail{r.str(), r.time()} },
 		"SELECT 'sent', sent_at FROM sent_mails WHERE card_id=?1 UNION ALL SELECT 'waiting', due_at FROM mails WHERE card_id=?1", keys[0])
 	return x

@@ -205,7 +205,7 @@ func TestExportPerson(t *testing.T) {
 	f.sql("INSERT INTO apple_devices (card_id, shop_id, generation, device, push_token, created_at) VALUES (?,?,0,'phone','token',0)",
 		f.key(KindCard, mine[1]), f.a.Shop)
 	f.sql(`INSERT INTO google_objects (card_id, shop_id, program_id, generation, told, saved)
-		SELECT id, shop_id, program_id, 0, '{"header":"Ada"}', 2 FROM cards WHERE id=?`, f.key(KindCard, mine[1]))
+		SELECT id, shop_id, program_id, 0, '{"hash":"x","shown":{"stamps":4}}', 2 FROM cards WHERE id=?`, f.key(KindCard, mine[1]))
 	f.sql("UPDATE cards SET opening_stamps=4, initial_value=350, last_seen_day=20000 WHERE id=?", f.key(KindCard, mine[0]))
 	f.erase(erased)
 	other := f.in(f.shop(ShopFields{}))
@@ -231,7 +231,7 @@ func TestExportPerson(t *testing.T) {
 		t.Errorf("the card began with %d stamps and %v, and was seen on %s", card.Opening, card.FirstValue, card.LastVisit.V)
 	}
 	passes := x.Chains[1].GooglePasses
-	if len(passes) != 1 || passes[0].Phones != 2 || string(passes[0].Shown) != `{"header":"Ada"}` || len(x.Chains[0].GooglePasses) > 0 {
+	if len(passes) != 1 || passes[0].Phones != 2 || string(passes[0].Shown) != `{"stamps":4}` || len(x.Chains[0].GooglePasses) > 0 {
 		t.Errorf("the passes are %+v", passes)
 	}
 	for _, number := range []string{"06 12345678", "+39 06 1234 5678"} {
