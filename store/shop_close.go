@@ -107,7 +107,7 @@ func (tx *Tx) BeginMove(shop int64, url string) (m Move, err error) {
 	return m, tx.failed
 }
 
-// errMoved refuses to begin or to abort a move that is done.
+// errMoved refuses to begin, finish or abort a move that is done.
 func errMoved(m Move) error {
 	return refuse(Conflict, "The shop has moved to %s already.", m.Shop.MovedTo.V)
 }
@@ -146,12 +146,14 @@ func (tx *Tx) AbortMove(shop int64) (m Move, err error) {
 }
 
 // FinishMove has everything about a shop lead to the address that it moves to. began is that of
-// its move, which must not have been aborted meanwhile.
+// its move, which must not have been aborted or finished meanwhile: of two copies one counts.
 func (tx *Tx) FinishMove(shop int64, began Time) (m Move, err error) {
 	m, err = tx.move(shop)
 	switch {
-	case err != nil || m.Shop.Closed.V == ShopMoved:
+	case err != nil:
 		return m, err
+	case m.Shop.Closed.V == ShopMoved:
+		return m, errMoved(m)
 	case m.Shop.Closed.V != ShopMoving || m.Began != began:
 		return m, refuse(Conflict, "The move was aborted meanwhile.")
 	}

@@ -189,6 +189,7 @@ func TestClosedShop(t *testing.T) {
 	}
 	refused(t, finish(began), Conflict)
 	succeed(finish(second))
+	refused(t, finish(second), Conflict) // of another command, with a copy of its own
 	if got := state(); got != "gone gone gone 0 false" {
 		t.Errorf("moved: %s", got)
 	}

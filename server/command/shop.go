@@ -223,6 +223,9 @@ func (c *SplitShop) split(ctx context.Context, of finder, sh store.Shop, out *sp
 		if err == nil {
 			out.Move, err = do[store.Move](ctx, of, operation.FinishMove, store.MoveEnd{Began: store.Given(out.Began)})
 		}
+		if e, refused := store.AsError(err); refused && e.Code == store.Conflict {
+			return fmt.Errorf("%w Another command has done that; serve %s only if it was that command's file too", plain(err), c.Out)
+		}
 		if err != nil {
 			return fmt.Errorf("%w; the shop takes no writes until the same command ends its move, or --abort opens it again", plain(err))
 		}
