@@ -83,7 +83,7 @@ type changePage struct {
 // showChange asks before a change of the cards that are ticked, or of all of the filter.
 func showChange(v *visit) error {
 	q := v.sent()
-	ids, all := v.chosenCards(), q.Get("all") == "true"
+	ids, all := v.chosenCards(), q.Get("all") == "true" && strings.TrimSpace(q.Get("q")) == "" // a run has no text to search for
 	c := changeOf(q.Get("action"))
 	p := changePage{Frame: v.narrow(c.Button, cardsPath), Change: c}
 	total := store.Total{N: int64(len(ids))}

@@ -31,6 +31,9 @@ func TestSortedCards(t *testing.T) {
 	manager.get("/dashboard/cards?sort=balance&program_id=" + program).shows("No card found")
 	order("sort=stamps&status=archived", "No card found")
 	found := manager.get("/dashboard/cards?sort=stamps&q=ben").shows("Ben").lacks("Ada", "1 card")
+	if s.as("owner").get("/dashboard/cards?q=ben").link("/dashboard/cards.csv") {
+		t.Error("a search has a link to the export of all cards")
+	}
 	if !found.link("/dashboard/card/" + five + "/customer") {
 		t.Error("a search has no link to the customer")
 	}
@@ -73,6 +76,9 @@ func TestCardRunPages(t *testing.T) {
 	s.Control("POST", "/settle", nil)
 	manager.get("/dashboard/card/" + other).has("31 Dec 2099")
 	manager.get("/dashboard/card/" + card).lacks("31 Dec 2099")
+	searched := url.Values{"action": {"archive"}, "all": {"true"}, "q": {"Ada"}}
+	manager.get(change(searched)).has("Choose at least one card.").form().send().want(400)
+	manager.post("/dashboard/cards/change", searched).want(400)
 	manager.fill(change(url.Values{"action": {"archive"}, "all": {"true"}, "prize_due": {"true"}})).next()
 	s.Control("POST", "/settle", nil)
 	manager.get("/dashboard/runs").has("Archive", "Later expiry date", "Give stamps")

@@ -33,7 +33,7 @@ type cardsPage struct {
 	Filtered  bool
 	Searched  bool         // by a text
 	Total     string       // how many cards pass the filter; empty: they are not counted
-	Export    string       // path of the export of the filter
+	Export    string       // path of the export of the filter, which has no text
 	Hidden    []web.Option // the filter, for the form that chooses cards
 	Changes   []web.Option
 	Cards     []cardRow
