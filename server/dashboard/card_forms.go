@@ -31,7 +31,7 @@ var cardFormPages = []binding{
 	}),
 	edit(cardAt+"/adjust", getCard, showAdjust, action{
 		op:     operation.AdjustCard,
-		fields: adjustFields,
+		fields: amountFields,
 		to:     cardAt,
 		done:   "The card was adjusted.",
 	}),
@@ -156,20 +156,6 @@ func showAdjust(v *visit, c store.CardDetail) error {
 		}
 	}
 	return v.render("card_adjust", p)
-}
-
-// adjustFields turns the amount that a person typed into cents. The sign may be a hyphen or a minus.
-func adjustFields(v *visit, form url.Values) url.Values {
-	if form.Has("amount_cents") {
-		amount := strings.Replace(strings.TrimSpace(form.Get("amount_cents")), "−", "-", 1)
-		taken, negative := strings.CutPrefix(amount, "-")
-		amount = amountField(v, taken)
-		if negative {
-			amount = "-" + amount
-		}
-		form.Set("amount_cents", amount)
-	}
-	return form
 }
 
 func showReissue(v *visit, c store.CardDetail) error {

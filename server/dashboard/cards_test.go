@@ -248,11 +248,16 @@ func TestAdjustCard(t *testing.T) {
 		next().
 		has("Adjustment", "+€12.50")
 	form = manager.open("/dashboard/card/"+gift+"/adjust", "reason", "Goodwill", "location_id", s.LocationIDs[1])
-	form.set("amount_cents", "--1").refused("amount_cents", "such as 3.50")
+	for _, amount := range []string{"--1", "-+1", "1.000", "1e3", "1,000.00", "0.001", "1234567890123"} {
+		s.Unchanged(func() { form.set("amount_cents", amount).refused("amount_cents", "such as 3.50") })
+	}
 	form = form.set("amount_cents", "-17,51").send().want(422).has("There is not enough money on the card for this.").form()
 	form.set("amount_cents", "−2.50").send().next().has("−€2.50", "€15.00")
+	manager.fill("/dashboard/card/"+gift+"/adjust", "amount_cents", "+3", "reason", "Goodwill", "location_id", s.LocationIDs[1]).
+		next().
+		has("+€3.00", "€18.00")
 	manager.get("/dashboard").has("Adjustment")
-	manager.get("/dashboard/report").has("Adjustment", "4 stamps · €10.00")
+	manager.get("/dashboard/report").has("Adjustment", "4 stamps · €13.00")
 	s.as("viewer").get(at).has("Adjustment").lacks("Goodwill")
 }
 

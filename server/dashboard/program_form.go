@@ -199,30 +199,42 @@ func newProgramFields(v *visit, form url.Values) url.Values {
 			values.Set(prizeField(i, "name"), row[1])
 		}
 	}
-	if form.Has("min_spend_cents") {
-		form.Set("min_spend_cents", amountField(v, form.Get("min_spend_cents")))
-	}
 	return fieldsOfProgram(v, form)
 }
 
 // fieldsOfProgram turns what both forms have into fields.
 func fieldsOfProgram(v *visit, form url.Values) url.Values {
-	if form.Has("initial_balance_cents") {
-		form.Set("initial_balance_cents", amountField(v, form.Get("initial_balance_cents")))
-	}
 	if form.Get("location_scope") != "selected_locations" && form.Has("scoped_location_ids") {
 		form["scoped_location_ids"] = []string{""} // boxes that do not count
 	}
-	return form
+	return amountFields(v, form)
 }
 
-// amountField turns an amount that a person typed into the smallest units of the shop's
-// currency. A text that is no amount stays as it is, and the operation refuses it.
-func amountField(v *visit, text string) string {
-	if cents, ok := money.Parse(text, v.shop().Currency); ok {
-		return strconv.FormatInt(cents, 10)
+// amountFields turns the amounts that a person typed into the smallest units of the shop's currency. The
+// sign may be a plus, a hyphen or a minus. A text that is no amount becomes one that no operation takes: as it
+// is, 1.000 would be one unit.
+func amountFields(v *visit, form url.Values) url.Values {
+	for name := range form {
+		text := strings.Replace(strings.TrimSpace(form.Get(name)), "−", "-", 1)
+		if !strings.HasSuffix(name, "_cents") || text == "" {
+			continue
+		}
+		amount, negative := strings.CutPrefix(text, "-")
+		if !negative {
+			amount = strings.TrimPrefix(text, "+")
+		}
+		cents, ok := money.Parse(amount, v.shop().Currency)
+		switch {
+		case !ok:
+			text = "no amount"
+		case negative:
+			text = strconv.FormatInt(-cents, 10)
+		default:
+			text = strconv.FormatInt(cents, 10)
+		}
+		form.Set(name, text)
 	}
-	return text
+	return form
 }
 
 // showRules shows the form of what tills demand, which can be changed also while cards
@@ -233,10 +245,4 @@ func showRules(v *visit, program store.ProgramForm) error {
 		Frame:   v.narrow("Rules at the till", programsPath),
 		Program: &program,
 	})
-}
-
-// ruleFields turns the form of the rules into the fields of their operation.
-func ruleFields(v *visit, form url.Values) url.Values {
-	form.Set("min_spend_cents", amountField(v, form.Get("min_spend_cents")))
-	return form
 }

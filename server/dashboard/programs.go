@@ -36,7 +36,7 @@ var programPages = []binding{
 	page(programAt+"/customer", about(findProgram, showCustomerPage)),
 	edit(programAt+"/rules", findProgram, showRules, action{
 		op:     operation.UpdateProgramSettings,
-		fields: ruleFields,
+		fields: amountFields,
 		to:     programAt,
 		done:   "The rules at the till were saved.",
 	}),

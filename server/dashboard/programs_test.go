@@ -51,8 +51,10 @@ func TestNewProgram(t *testing.T) {
 	form = refused.problem("prizes-0-threshold").form("/dashboard/new/program").set("prizes.0.threshold", "9")
 	above := form.send().want(422).has("A prize at 9 stamps would never be reached: a full card has 8.").problem("prizes-0-threshold")
 	form = above.form("/dashboard/new/program")
-	form.set("prizes.0.threshold", "8", "min_spend_cents", "a lot")
-	form.refused("min_spend_cents", "Enter an amount")
+	form.set("prizes.0.threshold", "8")
+	for _, amount := range []string{"a lot", "1.000"} {
+		form.set("min_spend_cents", amount).refused("min_spend_cents", "Enter an amount")
+	}
 	form.set("min_spend_cents", "2,50", "max_stamps_per_day", "3", "location_scope", "selected_locations")
 	form.refused("scoped_location_ids")
 	form.fields["scoped_location_ids"] = []string{"", s.LocationIDs[0]}
