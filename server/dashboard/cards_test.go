@@ -237,6 +237,12 @@ func TestAdjustCard(t *testing.T) {
 	if !manager.get(at).link(at + "/adjust") {
 		t.Error("the page has no link to the form")
 	}
+	for card, field := range map[string]string{coffee: "stamps", gift: "amount_cents"} { // the keys of digits of a phone have no minus
+		input := manager.get("/dashboard/card/" + card + "/adjust").find(func(n *html.Node) bool { return attribute(n, "name") == field })
+		if mode := attribute(input, "inputmode"); mode != "text" {
+			t.Errorf("the field %s has the keys for %s", field, mode)
+		}
+	}
 	form := manager.open(at + "/adjust")
 	form.set("stamps", "0", "reason", "Goodwill", "location_id", s.LocationIDs[0]).refused("stamps", "other than 0")
 	form = form.set("stamps", "-1").send().want(422).has("The card has only 0 stamps.").form()
