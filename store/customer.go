@@ -44,10 +44,23 @@ func (v *View) Customer(shop int64, id string) (c Customer, err error) {
 	if err != nil {
 		return c, err
 	}
-	shares := map[int64][]string{}
+	roots, shares := v.customerRoots(own[0])
+	c.More = len(roots) <= len(shares)
+	for _, root := range roots {
+		card := v.customerCard(shop, root)
+		card.Shares = slices.Concat([]string{}, shares[root])
+		c.Cards = append(c.Cards, card)
+	}
+	return c, v.failed
+}
+
+// customerRoots returns the roots of up to maxCustomerCards chains of a customer: that of the card itself, and then the newest
+// first. shares has why the others, of which there may be more, are among them.
+func (q *queries) customerRoots(own int64) (roots []int64, shares map[int64][]string) {
+	shares = map[int64][]string{}
 	add := func(why, sql string) {
-		for _, root := range v.keys(sql, own[0], maxCustomerCards*4) {
-			if root != own[0] && !slices.Contains(shares[root], why) {
+		for _, root := range q.keys(sql, own, maxCustomerCards*4) {
+			if root != own && !slices.Contains(shares[root], why) {
 				shares[root] = append(shares[root], why)
 			}
 		}
@@ -58,16 +71,8 @@ func (v *View) Customer(shop int64, id string) (c Customer, err error) {
 		AND k.phone_key IS NOT NULL WHERE o.card_id=? ORDER BY k.card_id DESC LIMIT ?`)
 	others := slices.Sorted(maps.Keys(shares))
 	slices.Reverse(others)
-	roots := append([]int64{own[0]}, others...)
-	if c.More = len(roots) > maxCustomerCards; c.More {
-		roots = roots[:maxCustomerCards]
-	}
-	for _, root := range roots {
-		card := v.customerCard(shop, root)
-		card.Shares = slices.Concat([]string{}, shares[root])
-		c.Cards = append(c.Cards, card)
-	}
-	return c, v.failed
+	roots = append([]int64{own}, others...)
+	return roots[:min(len(roots), maxCustomerCards)], shares
 }
 
 // customerCard returns the chain of a root as a card of its customer.
@@ -105,13 +110,20 @@ func (v *View) customerCard(shop, root int64) (c CustomerCard) {
 
 // EraseFields is the body of erasing several cards.
 type EraseFields struct {
-	CardIDs Opt[[]string] `json:"card_ids" req:"true" max:"50" doc:"The cards to erase; each stands for its chain."`
+	CardIDs Opt[[]string] `json:"card_ids" req:"true" max:"50" doc:"The cards to erase, which are of the same customer; each stands for its chain."`
 }
 
-// EraseCards erases several cards, or none if one of them is not found.
-func (tx *Tx) EraseCards(shop int64, f EraseFields) error {
+// EraseCards erases several cards of the customer of a card, or none if one of them is not found among them.
+func (tx *Tx) EraseCards(shop int64, id string, f EraseFields) error {
 	if len(f.CardIDs.V) == 0 {
 		return InvalidField("card_ids", "required", "must name at least one card")
+	}
+	own := tx.rootOf(shop, id)
+	roots, _ := tx.customerRoots(own)
+	for _, id := range f.CardIDs.V {
+		if !slices.Contains(roots, tx.rootOf(shop, id)) {
+			return notFound("card")
+		}
 	}
 	return tx.eraseCards(shop, f.CardIDs.V, "")
 }

@@ -79,16 +79,17 @@ func TestCustomerIsBounded(t *testing.T) {
 	}
 }
 
-// TestEraseCards checks that several cards are erased together, or none.
+// TestEraseCards checks that several cards of a customer are erased together, or none, and no card of another one.
 func TestEraseCards(t *testing.T) {
 	k := startTill(t)
 	program, _ := k.ladder(true)
-	a, b, other := k.card(program), k.card(program), k.card(program)
+	a, b, other := k.cardTo(program, "ada@example.com"), k.cardTo(program, "ada@example.com"), k.card(program)
 	erase := func(ids ...string) error {
-		return k.do(func(tx *Tx) error { return tx.EraseCards(k.a.Shop, EraseFields{CardIDs: set(ids)}) })
+		return k.do(func(tx *Tx) error { return tx.EraseCards(k.a.Shop, a, EraseFields{CardIDs: set(ids)}) })
 	}
 	refused(t, erase(), ValidationFailed)
 	refused(t, erase(a, b, "crd_"), NotFound)
+	refused(t, erase(a, other), NotFound)
 	k.selects(0, "SELECT count(*) FROM cards WHERE deleted_at IS NOT NULL")
 	succeed(erase(a, b, a))
 	k.selects(2, "SELECT count(*) FROM cards WHERE deleted_at IS NOT NULL")

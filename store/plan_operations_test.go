@@ -331,8 +331,8 @@ func runManyCards(f *fixture, l ledgerCase) {
 		check(v.ExportCards(f.a.Shop, ExportFilter{ListFilter: ListFilter{BirthdayMonth: setInt(2)}, CardIDs: set(l.card)}))
 	})
 	f.writes(func(tx *Tx) {
-		succeed(tx.EraseCards(f.a.Shop, EraseFields{CardIDs: set([]string{check(tx.IssueCard(f.a, l.program, CardFields{},
-			SourceAPI)).ID})}))
+		card := check(tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI)).ID
+		succeed(tx.EraseCards(f.a.Shop, card, EraseFields{CardIDs: set([]string{card})}))
 	})
 }
 

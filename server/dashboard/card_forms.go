@@ -62,7 +62,7 @@ var cardFormPages = []binding{
 		check:     checkErase,
 		asksAgain: true,
 		to:        cardsPath,
-		done:      "The person was erased.",
+		done:      "The card was erased.",
 	}),
 }
 
@@ -203,13 +203,14 @@ func (v *visit) eraseWord(name store.Null[string]) string {
 }
 
 func askErase(v *visit, o store.CardOverview) web.ConfirmPage {
-	c := v.danger(cardsPath, "Erase {0}?",
+	c := v.danger(cardsPath, "Erase the card of {0}?",
 		"Use this if the holder asks you to delete their data. It cannot be undone.",
-		"Erase the person", v.holder(o.Card))
+		"Erase this card", v.holder(o.Card))
 	c.Consequences = []string{
-		v.T("All that is stored about the person is deleted, also from messages to other software that wait to be sent."),
+		v.T("All that is stored about the person with this card is deleted, also from messages to other software that wait to be sent."),
 		v.T("The card, its code and its links end at once. Stamps, balance and prizes are lost."),
 		v.T("The rows of the ledger stay, without the person, so that your figures remain right."),
+		v.T("Other cards of the same person stay. The page of the customer erases several at once."),
 	}
 	c.Type = v.eraseWord(o.Card.HolderName)
 	c.Cancel = cardPath(v.id())

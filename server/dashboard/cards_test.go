@@ -165,11 +165,11 @@ func TestCardForms(t *testing.T) {
 	}
 
 	manager.fill(at + "/archive").next().has("Archived").lacks("/edit")
-	erase := manager.open(at + "/erase")
+	erase := manager.get(at+"/erase").has("Other cards of the same person stay.").form()
 	for _, typed := range []string{"", "Ada", "erase"} {
 		s.Unchanged(func() { erase.set("_confirmation", typed).refused("_confirmation") })
 	}
-	erase.set("_confirmation", " ada king ").sendTwice().next().has("The person was erased.")
+	erase.set("_confirmation", " ada king ").sendTwice().next().has("The card was erased.")
 	manager.get(at).want(404)
 
 	unnamed := "/dashboard/card/" + s.Issue(program, object{"holder_email": "ada@example.com"}) + "/erase"

@@ -90,25 +90,25 @@ func exportCustomer(v *visit) error {
 	return v.downloadJSON("customer-"+v.today(), &x)
 }
 
-// showEraseCustomer asks before the cards that are ticked are erased.
+// showEraseCustomer asks before the cards of the customer that are ticked are erased.
 func showEraseCustomer(v *visit) error {
-	ids := v.chosenCards()
-	if len(ids) == 0 {
-		return showCustomer(v, v.T(chooseCards))
-	}
 	c, err := read[store.Customer](v, operation.GetCustomer)
 	if err != nil {
 		return err
 	}
-	ask := v.danger(cardsPath, "Erase {0} card?|Erase {0} cards?",
-		"Use this if the holder asks you to delete their data. It cannot be undone.", "Erase the cards", len(ids))
+	chosen, ids, names := v.chosenCards(), []string{}, []string{}
 	for _, card := range c.Cards {
-		if slices.Contains(ids, card.ID) {
+		if slices.Contains(chosen, card.ID) {
 			row := v.cardRow(card.FoundCard)
-			ask.Consequences = append(ask.Consequences, strings.TrimSuffix(row.Name+": "+row.ProgramName+", "+row.Progress, ", "))
+			ids, names = append(ids, card.ID), append(names, strings.TrimSuffix(row.Name+": "+row.ProgramName+", "+row.Progress, ", "))
 		}
 	}
-	ask.Consequences = append(ask.Consequences, v.T("Stamps, balance and prizes of these cards are lost."))
+	if len(ids) == 0 {
+		return showCustomer(v, v.T(chooseCards))
+	}
+	ask := v.danger(cardsPath, "Erase {0} card?|Erase {0} cards?",
+		"Use this if the holder asks you to delete their data. It cannot be undone.", "Erase the cards", len(ids))
+	ask.Consequences = append(names, v.T("Stamps, balance and prizes of these cards are lost."))
 	ask.Fields = map[string]string{"card_ids": strings.Join(ids, " ")}
 	ask.Type = v.eraseWord(c.Cards[0].HolderName)
 	ask.Cancel = cardPath(v.id()) + "/customer"

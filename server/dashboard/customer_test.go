@@ -39,8 +39,12 @@ func TestCustomerPage(t *testing.T) {
 	}
 	owner.get(at + "/export?card_ids=" + card + "&card_ids=crd_none").want(404)
 
-	query := url.Values{"card_ids": {card, gift}}.Encode()
-	erase := manager.open(at + "/erase?" + query)
+	manager.get(at + "/erase?card_ids=" + other).shows("Choose at least one card.")
+	s.Unchanged(func() {
+		manager.post(at+"/erase", url.Values{"card_ids": {card, other}, "_confirmation": {"ada"}}).want(404)
+	})
+	query := url.Values{"card_ids": {card, gift, other}}.Encode()
+	erase := manager.get(at + "/erase?" + query).shows("Erase 2 cards?").form()
 	s.Unchanged(func() { erase.set("_confirmation", "Ben").refused("_confirmation") })
 	erase.set("_confirmation", "ada").sendTwice().next().has("The cards were erased.")
 	manager.get("/dashboard/card/" + gift).want(404)

@@ -185,15 +185,15 @@ var EraseCard = declare(kernel.Operation{
 	Write:   removal((*store.Tx).EraseCard),
 })
 
-// EraseCards erases the person of several cards.
+// EraseCards erases the person of several cards of a customer.
 var EraseCards = declare(kernel.Operation{
 	ID:      "eraseCards",
 	Group:   cards,
-	Title:   "Erase the person of several cards",
+	Title:   "Erase the person of several cards of a customer",
 	Callers: manager,
 	Codes:   notFoundOrConflict,
 	Proof:   true,
-	Write:   silent(func(tx *store.Tx, c *kernel.Call, f store.EraseFields) error { return tx.EraseCards(c.Access.Shop, f) }),
+	Write:   silent(func(tx *store.Tx, c *kernel.Call, f store.EraseFields) error { return tx.EraseCards(c.Access.Shop, c.Param("id"), f) }),
 })
 
 // cardAction returns the operation of an action on a card.
