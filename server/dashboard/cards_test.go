@@ -165,7 +165,7 @@ func TestCardForms(t *testing.T) {
 	}
 
 	manager.fill(at + "/archive").next().has("Archived").lacks("/edit")
-	erase := manager.get(at+"/erase").has("Other cards of the same person stay.").form()
+	erase := manager.get(at + "/erase").has("Other cards of the same person stay.").form()
 	for _, typed := range []string{"", "Ada", "erase"} {
 		s.Unchanged(func() { erase.set("_confirmation", typed).refused("_confirmation") })
 	}

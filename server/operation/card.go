@@ -193,7 +193,9 @@ var EraseCards = declare(kernel.Operation{
 	Callers: manager,
 	Codes:   notFoundOrConflict,
 	Proof:   true,
-	Write:   silent(func(tx *store.Tx, c *kernel.Call, f store.EraseFields) error { return tx.EraseCards(c.Access.Shop, c.Param("id"), f) }),
+	Write: silent(func(tx *store.Tx, c *kernel.Call, f store.EraseFields) error {
+		return tx.EraseCards(c.Access.Shop, c.Param("id"), f)
+	}),
 })
 
 // cardAction returns the operation of an action on a card.
