@@ -13,13 +13,15 @@ const (
 )
 
 // parseForeignCode returns the form in which the barcode of an earlier card is stored and looked up.
-// ok is false if it is not one. Of UPC-A it is EAN-13, as which scanners may read the same bars.
+// ok is false if it is not one, or if no till can ask for it: an address has no segment of one or two points, and the beginning of
+// an id names a card by its id. Of UPC-A it is EAN-13, as which scanners may read the same bars.
 func parseForeignCode(text string) (code string, ok bool) {
 	code = strings.Trim(text, " ")
-	if code == "" || len(code) > maxForeignCodeLength || strings.IndexFunc(code, func(r rune) bool { return r < ' ' || r > '~' }) >= 0 {
+	switch {
+	case code == "", len(code) > maxForeignCodeLength, strings.IndexFunc(code, func(r rune) bool { return r < ' ' || r > '~' }) >= 0,
+		code == ".", code == "..", isCardID(code):
 		return "", false
-	}
-	if isUPCA(code) {
+	case isUPCA(code):
 		return "0" + code, true
 	}
 	return code, true

@@ -327,7 +327,7 @@ func (Params) IdempotencyKey() (*IdempotencyKey, error) { return nil, nil }
 func ParamsOf(path httprouter.Params) Params {
 	params := Params{}
 	for _, p := range path {
-		params[p.Key] = p.Value
+		params[p.Key] = undoneEscapes.Replace(p.Value)
 	}
 	return params
 }

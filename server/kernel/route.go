@@ -128,28 +128,6 @@ func (k *Kernel) RefuseEmptySegments(h http.Handler) http.Handler {
 	})
 }
 
-// hasEmptySegment reports whether the path has an empty segment, which the router
-// would accept as an id.
-func hasEmptySegment(u *url.URL) bool { return strings.Contains(u.Path, "//") }
-
-var escapedSlashes = strings.NewReplacer("%2F", "%252F", "%2f", "%252F")
-
-// KeepEscapedSlashes returns a handler that leaves escaped slashes in the path
-// escaped, so that the router, which uses the unescaped path, takes them as part
-// of an id. The ids of resources contain no slash, so none of them is changed.
-func KeepEscapedSlashes(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if escaped := escapedSlashes.Replace(r.URL.RawPath); escaped != r.URL.RawPath {
-			path, err := url.PathUnescape(escaped)
-			if err != nil { // impossible: the server has parsed it
-				path = escaped
-			}
-			r.URL.Path, r.URL.RawPath = path, escaped
-		}
-		h.ServeHTTP(w, r)
-	})
-}
-
 // serve answers a request. It checks authentication, then the rate limit, then
 // what Invoke checks.
 func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p httprouter.Params, rt *Route, g Guard) (status int, caller string) {
@@ -215,7 +193,7 @@ type request struct {
 	read    bool // body was read
 }
 
-func (in *request) Param(name string) string { return in.params.ByName(name) }
+func (in *request) Param(name string) string { return undoneEscapes.Replace(in.params.ByName(name)) }
 
 // IdempotencyKey returns the key in the header. With a key it reads the body, which
 // is part of what the key stands for.

@@ -1,6 +1,7 @@
 package till_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -55,6 +56,30 @@ func TestForeignCode(t *testing.T) {
 
 	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
 	s.Get("/cards/0036000291452").Want(404, "not_found")
+}
+
+// TestSignsInForeignCodes checks that each code that can be connected with a card is found, as the till page asks for it.
+func TestSignsInForeignCodes(t *testing.T) {
+	s := start(t, servertest.Frozen)
+	program := s.ProgramIDs["standard"]
+	// encodeURIComponent of JavaScript leaves these as they are, and browsers take the segments . and .. out of an address.
+	escape := func(code string) string {
+		return strings.NewReplacer("%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*", "+", "%20").Replace(url.QueryEscape(code))
+	}
+	codes := []string{"a/b", "/", "//", "a//b", "a%2Fb", "%2F", "%", "%25", "100%", "?", "a?b=c#d", "#", "a.b", "...", "../a", "a/..", "a b", `\`, "*~'()"}
+	for sign := ' ' + 1; sign <= '~'; sign++ {
+		codes = append(codes, "A"+string(sign)+"7")
+	}
+	for _, code := range codes {
+		card := s.Issue(program, nil)
+		s.Post("/cards/"+cardCode(s, card)+"/codes", fields{"code": code}).Want(201)
+		s.Get("/cards/" + escape(code)).WantOK(fields{"card.id": card, "foreign_code": true})
+		stamp(s, escape(code), nil).Want(201).Shows(fields{"card.id": card})
+	}
+	code := cardCode(s, s.Issue(program, nil))
+	for _, none := range []string{".", "..", "crd_7"} {
+		s.Unchanged(func() { s.Post("/cards/"+code+"/codes", fields{"code": none}).Invalid("code invalid_format") })
+	}
 }
 
 // TestSearchByPhone checks that a till finds a card by the last digits of a phone number.
