@@ -11,7 +11,7 @@ import (
 // refusal is what pages say where the API refuses something with a message, or says with it
 // what is wrong with a field.
 type refusal struct {
-	message string // of the API; %d stands for a number, %s for a word and %v for any text
+	message string // of the API; %d stands for a number, %s for a word and %v for any text; pages write numbers alone in a language
 	text    Text   // {0} is the first part of the message that varies
 }
 
@@ -61,6 +61,9 @@ func Refusal(message, requestID string) (text string, args []any, field string) 
 	return found.text, args, found.field
 }
 
+// refusalVerb is a part of a message that varies.
+var refusalVerb = regexp.MustCompile("%[dsv]")
+
 // lookUp returns the refusal that has a message, or nil, and the parts that vary.
 func lookUp(message string) (*refusalPattern, []any) {
 	for _, s := range []string{message, strings.TrimSuffix(message, ".")} {
@@ -70,8 +73,9 @@ func lookUp(message string) (*refusalPattern, []any) {
 				continue
 			}
 			var args []any
-			for _, part := range parts[1:] {
-				if n, err := strconv.ParseInt(part, 10, 64); err == nil {
+			verbs := refusalVerb.FindAllString(r.message, -1)
+			for i, part := range parts[1:] {
+				if n, err := strconv.ParseInt(part, 10, 64); err == nil && verbs[i] == "%d" {
 					args = append(args, n)
 				} else {
 					args = append(args, part)

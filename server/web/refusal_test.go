@@ -340,3 +340,16 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedParts checks that numbers are written as in the language, and that codes, which may be digits alone, stay as they are.
+func TestRefusedParts(t *testing.T) {
+	p := PrinterFor("de")
+	for message, want := range map[string]string{
+		"Another card has the code 0036000291452.": "Eine andere Karte hat den Code 0036000291452.",
+		"must be at most 1000000":                  "Geben Sie höchstens 1.000.000 ein.",
+	} {
+		if got := p.Refused(message, ""); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
