@@ -176,9 +176,8 @@ func (v *View) cardsFound(a Access, keys []int64) []CardFound {
 			continue
 		}
 		key := v.keyOrNone(KindCard, c.ID)
-		const seen = "SELECT r.last_seen_day FROM cards c JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?"
-		if day := v.number(seen, key); day != 0 {
-			list[i].LastSeenDay = Date(day)
+		if c.lastSeen != 0 {
+			list[i].LastSeenDay = Date(c.lastSeen)
 		}
 		if c.PrizeDue {
 			list[i].PrizesDue = v.prizesDue(key)

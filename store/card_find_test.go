@@ -210,3 +210,23 @@ func TestTotals(t *testing.T) {
 		}
 	}
 }
+
+// TestSeenAt checks which of the last presentation of a card and the day of its chain counts.
+func TestSeenAt(t *testing.T) {
+	zone := Zone(listZone)
+	at := TimeOf(time.Date(2026, 3, 2, 20, 0, 0, 0, time.UTC)) // the day after in the zone
+	day := Day(time.Date(2026, 3, 3, 0, 0, 0, 0, zone))
+	begins := func(day int) Null[Time] { return Some(TimeOf(time.Date(2026, 3, day, 0, 0, 0, 0, zone))) }
+	for _, c := range []struct {
+		at   Null[Time]
+		day  int64
+		want Null[Time]
+	}{
+		{Null[Time]{}, 0, Null[Time]{}}, {Some(at), day, Some(at)}, {Some(at), day - 1, Some(at)}, {Some(at), day + 1, begins(4)},
+		{Null[Time]{}, day, begins(3)},
+	} {
+		if got := seenAt(c.at, c.day, zone); got != c.want {
+			t.Errorf("%v, day %d: %v, want %v", c.at, c.day, got, c.want)
+		}
+	}
+}

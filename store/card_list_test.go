@@ -15,7 +15,6 @@ type listedCard struct {
 	id, status         string
 	value, stamps      int64
 	money, live, newer bool // newer: its chain has a newer card
-	seen               Time // of the newest row of the ledger
 	seenDay            int64
 	issued             Time   // of the chain
 	birthday           string // of the chain
@@ -41,7 +40,6 @@ func (f *fixture) listModel(shop int64) (m listModel) {
 			c.newer = v.number("SELECT count(*) FROM cards WHERE root_id=? AND id>? AND deleted_at IS NULL", c.root, key) > 0
 			v.one(into(&c.seenDay, &c.issued), "SELECT last_seen_day, created_at FROM cards WHERE id=?", c.root)
 			v.one(into(&c.birthday), "SELECT ifnull(birthday, '') FROM contacts WHERE card_id=?", c.root)
-			c.seen = Time(v.number("SELECT ifnull(max(created_at), 0) FROM transactions WHERE card_id=?", key))
 			c.status = check(v.Card(Access{Shop: shop}, c.id)).Status
 			for _, threshold := range v.keys("SELECT threshold FROM prizes WHERE program_id=?", c.program) {
 				claimed := v.number("SELECT count(*) FROM claims WHERE card_id=? AND cycle=? AND threshold=?", key, cycle, threshold)
@@ -61,7 +59,7 @@ func (m listModel) filter(f *fixture, s CardSearch) (passing listModel) {
 		if s.ProgramID.Set && f.ID(KindProgram, c.program) != s.ProgramID.V ||
 			s.Status.Set && c.status != s.Status.V ||
 			s.PrizeDue.Set && !c.prizeDue ||
-			s.SeenFrom.Set && c.seen < s.SeenFrom.V ||
+			s.SeenFrom.Set && c.seenDay < dayOf(s.SeenFrom.V) ||
 			s.NotSeenDays.Set && cmp.Or(c.seenDay, dayOf(c.issued)) > last ||
 			s.BirthdayMonth.Set && (len(c.birthday) < 3 || c.birthday[:3] != fmt.Sprintf("%02d-", s.BirthdayMonth.V)) ||
 			s.Live && c.status == StatusArchived {

@@ -28,7 +28,7 @@ type ListFilter struct {
 	ProgramID Opt[string] `json:"program_id"`
 	Status    Opt[string] `json:"status" enum:"active,locked,invited,archived,expired" doc:"Without it, archived cards that another card of their chain has replaced are left out."`
 	PrizeDue  Opt[bool]   `json:"prize_due" doc:"True: only cards that have reached a prize which was not taken in this cycle."`
-	SeenFrom  Opt[Time]   `json:"seen_from" doc:"Only cards whose newest row in the ledger is from then or later."`
+	SeenFrom  Opt[Time]   `json:"seen_from" doc:"Only cards that were presented on the day of that time or later, by the shop's calendar."`
 	// NotSeenDays is as in CardFind.
 	NotSeenDays   Opt[int64] `json:"not_seen_days" min:"1" max:"3650" doc:"Only cards last presented at least so many days ago, by the shop's calendar, or never and issued before that. Without q the longest ago first, program by program, and archived cards only by their status."`
 	BirthdayMonth Opt[int64] `json:"birthday_month" min:"1" max:"12" doc:"Only cards whose holder has the birthday in that month. Without q and sort by the day."`
@@ -39,13 +39,14 @@ type FoundCard struct {
 	Card        `omit:"installed_at"`
 	TotalStamps Null[int64] `json:"total_stamps" doc:"Of the program."`
 	PrizeDue    bool        `json:"prize_due"`
-	LastSeenAt  Null[Time]  `json:"last_seen_at" doc:"Of the newest row in the ledger."`
+	LastSeenAt  Null[Time]  `json:"last_seen_at" doc:"When the card was last presented; the beginning of the day if another card of its chain was, or an import says it."`
+
+	lastSeen int64 `json:"-"` // last_seen_day of the chain
 }
 
 // The conditions of a search on a card c, and the root of its chain.
 const (
 	rootOfCard  = "ifnull(c.root_id, c.id)"
-	lastSeenSQL = "(SELECT created_at FROM transactions WHERE card_id=c.id ORDER BY id DESC LIMIT 1)"
 	prizeDueSQL = `(c.archived_at IS NULL AND EXISTS (SELECT 1 FROM prizes z WHERE z.program_id=c.program_id AND z.threshold<=c.stamps_count
 		AND NOT EXISTS (SELECT 1 FROM claims WHERE card_id=c.id AND cycle=c.cycle AND threshold=z.threshold)))`
 	notReplacedSQL = `(c.archived_at IS NULL OR NOT EXISTS (SELECT 1 FROM cards y WHERE y.root_id=ifnull(c.root_id, c.id) AND y.id>c.id
@@ -75,6 +76,10 @@ func (q *queries) filterRoots(shop int64, f ListFilter, root string, conds *cond
 		month := monthPrefix(f.BirthdayMonth.V)
 		conds.add("EXISTS (SELECT 1 FROM contacts WHERE card_id="+root+" AND birthday>? AND birthday<?)", month, month+lastText)
 	}
+	if f.SeenFrom.Set {
+		day := Day(f.SeenFrom.V.Std().In(Zone(q.shop(shop).Timezone)))
+		conds.add("EXISTS (SELECT 1 FROM cards s WHERE s.id="+root+" AND s.last_seen_day>=?)", day)
+	}
 	if f.NotSeenDays.Set {
 		since := q.notSeenFor(shop, f.NotSeenDays.V)
 		conds.add("EXISTS (SELECT 1 FROM cards s WHERE s.id="+root+" AND s.last_seen_day<=? AND (s.last_seen_day>0 OR s.created_at<?))",
@@ -86,9 +91,6 @@ func (q *queries) filterRoots(shop int64, f ListFilter, root string, conds *cond
 func (q *queries) filterCards(f ListFilter, conds *conditions) {
 	if f.Status.Set {
 		conds.add(statusSQL+"=?", q.Now, f.Status.V)
-	}
-	if f.SeenFrom.Set {
-		conds.add(lastSeenSQL+">=?", f.SeenFrom.V)
 	}
 	if f.PrizeDue.Or(false) {
 		conds.add(prizeDueSQL)
@@ -265,18 +267,21 @@ func (x *cardSearch) matching(keys []int64) []int64 {
 		append([]any{jsonKeys(keys), x.shop}, conds.args...)...)
 }
 
-const foundCardSQL = "SELECT " + listedCardCols + ", " + prizeDueSQL + ", " + lastSeenSQL +
-	" FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value WHERE c.shop_id=? AND c.deleted_at IS NULL"
+var foundCardSQL = "SELECT " + listedCardCols + ", " + prizeDueSQL + ", " + lastPresented("c") +
+	", (SELECT last_seen_day FROM cards WHERE id=" + rootOfCard + ") FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value WHERE c.shop_id=? AND c.deleted_at IS NULL"
 
 // foundCards reads cards of the shop in the order of the keys.
 func (v *View) foundCards(shop int64, keys []int64) (list []FoundCard) {
 	list = make([]FoundCard, 0, len(keys))
+	zone := Zone(v.shop(shop).Timezone)
 	for r := range v.each(foundCardSQL, jsonKeys(keys), shop) {
 		v.seeEpoch(r.int())
 		c := v.scanCard(r, r.int(), v.Now)
 		p := v.cachedProgram(shop, c.program, v.rowEpoch)
 		c.setProgram(p)
-		list = append(list, FoundCard{c.Card, p.TotalStamps, r.bool(), r.nullTime()})
+		f := FoundCard{c.Card, p.TotalStamps, r.bool(), r.nullTime(), r.int()}
+		f.LastSeenAt = seenAt(f.LastSeenAt, f.lastSeen, zone)
+		list = append(list, f)
 	}
 	return list
 }

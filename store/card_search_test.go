@@ -98,8 +98,9 @@ func TestSearchCards(t *testing.T) {
 	f.erase(erased)
 	k.stamped(ada, 7)
 	seen := f.clock.at()
-	f.clock.move(time.Hour)
+	f.clock.move(days(1))
 	check(k.topUp(adam, 100))
+	check(k.adjust(ada, 1)) // no visit, so the list shows the one before
 	f.lock(jose, true)
 	k.contact(jose, HolderContactPatch{ContactPatch: ContactPatch{Birthday: set("02-29")}})
 
@@ -147,7 +148,12 @@ func TestSearchCards(t *testing.T) {
 	finds(CardSearch{Q: set("ADA@example.com"), WholeEmail: true}, ada)
 	finds(CardSearch{ListFilter: ListFilter{ProgramID: set("prg_")}})
 	finds(CardSearch{ListFilter: ListFilter{SeenFrom: set(seen)}}, adam, ada)
-	finds(CardSearch{ListFilter: ListFilter{SeenFrom: set(seen + 1)}}, adam)
+	finds(CardSearch{ListFilter: ListFilter{SeenFrom: set(seen.Add(days(1)))}}, adam)
+	for _, c := range view(f, func(v *View) (Page[FoundCard], error) { return v.SearchCards(f.a.Shop, CardSearch{Q: set(ada)}) }).Data {
+		if c.LastSeenAt.V != seen {
+			t.Errorf("the card was last seen at %v, want %v", c.LastSeenAt.V, seen)
+		}
+	}
 	finds(CardSearch{Q: set(ada), ListFilter: ListFilter{ProgramID: set(gift)}})
 	finds(CardSearch{Q: set("ada"), ListFilter: ListFilter{ProgramID: set(gift)}}, adam)
 	finds(CardSearch{Q: set("ada"), ListFilter: ListFilter{Status: set(StatusInvited)}})
@@ -187,11 +193,12 @@ func (k till) findsOverflow(t *testing.T, card, program, prize string) {
 				HolderName:  Some("Ada Lovelace"),
 				HolderEmail: Some("Ada@Example.com"),
 				Status:      StatusActive,
-				StampsCount: 2,
+				StampsCount: 3,
 				CreatedAt:   k.clock.at(),
 			},
 			TotalStamps: Some[int64](10),
 			LastSeenAt:  Some(k.clock.at()),
+			lastSeen:    c.lastSeen,
 		}
 		if c != want {
 			t.Errorf("%+v\nwant %+v", c, want)

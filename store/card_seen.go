@@ -1,5 +1,7 @@
 package store
 
+import "time"
+
 // noteSeen records on the root of a chain that one of its cards is presented today, by the
 // calendar of the shop. It writes once a day. A reversal does not take it back: somebody
 // was there.
@@ -17,6 +19,14 @@ func (tx *Tx) noteSeen(chain *cardChain, e entry) {
 func lastPresented(card string) string {
 	return "(SELECT created_at FROM transactions WHERE card_id=" +
 		card + ".id AND type NOT IN " + unpresented + " ORDER BY id DESC LIMIT 1)"
+}
+
+// seenAt returns when a card was last presented, at, or the beginning of the day on which its chain was, if that is later.
+func seenAt(at Null[Time], day int64, zone *time.Location) Null[Time] {
+	if day == 0 || at.Valid && Day(at.V.Std().In(zone)) >= day {
+		return at
+	}
+	return Some(TimeOf(time.Date(1970, 1, 1+int(day), 0, 0, 0, 0, zone)))
 }
 
 // seenChainsSQL gives, for each chain of a program, its root, the day that the root has, and

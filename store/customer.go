@@ -3,7 +3,6 @@ package store
 import (
 	"maps"
 	"slices"
-	"time"
 )
 
 // Why a card is shown with another one as one customer.
@@ -101,8 +100,8 @@ func (v *View) customerCard(shop, root int64) (c CustomerCard) {
 		}
 		c.LastVisitAt = Some(max(at, c.LastVisitAt.V))
 	}
-	if day := int(all[0].lastSeen); !c.LastVisitAt.Valid && day > 0 { // of an import
-		c.LastVisitAt = Some(TimeOf(time.Date(1970, 1, 1+day, 0, 0, 0, 0, zone)))
+	if !c.LastVisitAt.Valid { // an import may know it
+		c.LastVisitAt = seenAt(c.LastVisitAt, all[0].lastSeen, zone)
 	}
 	c.Visits = int64(len(days))
 	return c

@@ -28,6 +28,7 @@ func TestSortedCards(t *testing.T) {
 	order("", "3 cards", "Cleo", "Ben", "Ada")
 	order("sort=stamps", "3 cards", "Ben", "Ada", "Cleo")
 	order("sort=last_visit", "3 cards", "Ben", "Ada", "Cleo")
+	order("seen=1", "2 cards", "Ben", "Ada")
 	manager.get("/dashboard/cards?sort=balance&program_id=" + program).shows("No card found")
 	order("sort=stamps&status=archived", "No card found")
 	found := manager.get("/dashboard/cards?sort=stamps&q=ben").shows("Ben").lacks("Ada", "1 card")

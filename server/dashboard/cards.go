@@ -190,7 +190,7 @@ func (v *visit) statusOptions() []web.Option {
 		each(statuses, func(s cardStatus) web.Option { return v.option(s.status, s.name) })...)
 }
 
-// seenOptions are the choices of the filter by the last use: within so many days or, below 0, not since.
+// seenOptions are the choices of the filter by the last visit: within so many days or, below 0, not since.
 func (v *visit) seenOptions() []web.Option {
 	list := []web.Option{v.option("", "At any time")}
 	for _, days := range []int{1, 7, 30, -14, -30, -90, -180, -365} {
@@ -204,10 +204,10 @@ func (v *visit) seenOptions() []web.Option {
 }
 
 // searchFields returns the fields of SearchCards that the page's query asks for. A choice of
-// the last use becomes a time, or days of the shop's calendar.
+// the last use becomes days of the shop's calendar.
 // A search by text and archived cards have an order of their own.
 func (v *visit) searchFields(q url.Values) url.Values {
-	fields, now := nonEmpty(q), v.now()
+	fields := nonEmpty(q)
 	for _, name := range []string{"seen", "done", "birthday"} {
 		fields.Del(name)
 	}
@@ -215,13 +215,13 @@ func (v *visit) searchFields(q url.Values) url.Values {
 		fields.Del("sort")
 	}
 	if q.Get("birthday") != "" && v.allows(kernel.Manager) {
-		fields.Set("birthday_month", strconv.Itoa(int(now.Std().In(v.zone()).Month())))
+		fields.Set("birthday_month", strconv.Itoa(int(v.local().Month())))
 	}
 	days, err := strconv.Atoi(q.Get("seen"))
 	switch {
 	case err != nil || days < -3650 || days > 3650:
 	case days > 0:
-		fields.Set("seen_from", now.Add(-time.Duration(days)*24*time.Hour).String())
+		fields.Set("seen_from", store.TimeOf(v.local().AddDate(0, 0, 1-days)).String())
 	case days < 0:
 		fields.Set("not_seen_days", strconv.Itoa(-days))
 	}
