@@ -141,4 +141,9 @@ func (tx *Tx) fillHolder(keep, gone *cardChain) {
 				" WHERE "+key+"=?2)) WHERE "+rows, to.key, from.key)
 		}
 	}
+	for _, ask := range asks { // requests that have moved are open on one card only
+		tx.exec("UPDATE contacts SET "+ask.at+"=NULL WHERE card_id=? AND "+ask.at+"=(SELECT "+ask.at+" FROM contacts WHERE card_id=?)",
+			from.key, to.key)
+	}
+	tx.exec("UPDATE contacts SET correction=NULL WHERE card_id=? AND correction_at IS NULL", from.key)
 }

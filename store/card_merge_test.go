@@ -203,3 +203,30 @@ func TestMergeOfOnePerson(t *testing.T) {
 	}
 	k.checkFile()
 }
+
+// TestMergeMovesRequests checks that what a holder asks of the shop is open on one card after a merge, and that of two
+// corrections none is lost.
+func TestMergeMovesRequests(t *testing.T) {
+	k := startTill(t)
+	program, _ := k.ladder(true)
+	keep, gone := k.cardTo(program, "ada@example.com"), k.cardTo(program, "ada@example.com")
+	ask := func(card, kind, correction string) {
+		k.must(func(tx *Tx) error {
+			return tx.AskAboutData(k.pageToken(k.key(KindCard, card), 0), DataRequest{set(kind), optional(correction)})
+		})
+	}
+	ask(keep, AskCorrection, "Ada, not Eda")
+	k.clock.move(time.Second)
+	ask(gone, AskCorrection, "No number")
+	ask(gone, AskErasure, "")
+	k.must(func(tx *Tx) error { return errorOf(tx.MergeCards(k.a.Shop, keep, gone, MergeFields{})) })
+	requests := func(card string) DataRequests {
+		return view(k.fixture, func(v *View) (DataRequests, error) { return v.dataRequests(k.key(KindCard, card)), v.failed })
+	}
+	if kept, left := requests(keep), requests(gone); kept.Correction.V != "Ada, not Eda" || !kept.ErasureAt.Valid ||
+		left.Correction.V != "No number" || left.ErasureAt.Valid {
+		t.Errorf("%+v, %+v", kept, left)
+	}
+	k.must(func(tx *Tx) error { return tx.CloseDataRequest(k.a.Shop, gone, ClosedRequest{set(AskCorrection)}) })
+	k.checkFile()
+}

@@ -68,23 +68,24 @@ func (q *queries) foreignCodes(root int64) []string {
 	return collect(q, (*rows).str, "SELECT barcode FROM foreign_codes WHERE card_id=? ORDER BY shop_id, barcode", root)
 }
 
-// foreignCodeCard returns the root of the chain that has the code of an earlier card, or 0.
+// foreignCodeCard returns the root of the chain that has the code of an earlier card, or 0. A chain that is archived has
+// its codes until another card gets them, and is not found by them.
 func (q *queries) foreignCodeCard(shop int64, text string) int64 {
 	code, ok := parseForeignCode(text)
 	if !ok {
 		return 0
 	}
-	return q.number("SELECT ifnull((SELECT card_id FROM foreign_codes WHERE shop_id=? AND barcode=?), 0)", shop, code)
+	return q.number(`SELECT ifnull((SELECT card_id FROM foreign_codes WHERE shop_id=? AND barcode=?
+		AND EXISTS (SELECT 1 FROM cards WHERE id=card_id AND live=1)), 0)`, shop, code)
 }
 
 // addForeignCode gives a chain a code, unless a card of the shop has it, also as its short code.
 func (tx *Tx) addForeignCode(shop, root int64, code string) error {
 	short := Null[string]{normalizeCode(code), IsShortCode(code)}
-	taken := tx.number(`SELECT (SELECT count(*) FROM foreign_codes WHERE shop_id=?1 AND barcode=?2)+(SELECT count(*) FROM cards
-		WHERE shop_id=?1 AND short_code=?3)`, shop, code, short)
-	if taken > 0 {
+	if tx.foreignCodeCard(shop, code)+tx.number("SELECT count(*) FROM cards WHERE shop_id=? AND short_code=?", shop, short) > 0 {
 		return refuse(Conflict, "Another card has the code %s.", code)
 	}
+	tx.exec("DELETE FROM foreign_codes WHERE shop_id=? AND barcode=?", shop, code) // of an archived card
 	tx.exec("INSERT INTO foreign_codes (shop_id, barcode, card_id, short_form) VALUES (?,?,?,?)", shop, code, root, short)
 	return tx.failed
 }

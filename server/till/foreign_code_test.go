@@ -56,6 +56,14 @@ func TestForeignCode(t *testing.T) {
 
 	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
 	s.Get("/cards/0036000291452").Want(404, "not_found")
+
+	// An archived card leaves its codes to others.
+	s.REST().Patch("/cards/"+money+"/contact", fields{"codes": []string{"gift 7", "gift 8"}}).Want(200)
+	s.Control("POST", "/cards/"+money+"/archive", nil)
+	s.Get("/cards/gift%207").Want(404, "not_found")
+	connect(other, "gift 7").Want(201)
+	s.Get("/cards/gift%207").Want(200)
+	s.REST().Get("/cards/" + money + "/contact").WantOK(fields{"codes": []string{"gift 8"}})
 }
 
 // TestSignsInForeignCodes checks that each code that can be connected with a card is found, as the till page asks for it.
