@@ -26,7 +26,7 @@ var plainLetters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø",
 
 // The characters that people leave out when they look for a name.
 const (
-	apostrophes = "'’‘ʼ`´"
+	apostrophes = "'’‘ʼʻ′`´"
 	hyphens     = "-‐‑"
 )
 
@@ -66,7 +66,7 @@ func searchWords(text string) []string {
 // maxNameWords.
 func addWords(words []string, name string) []string {
 	for _, word := range strings.FieldsFunc(FoldName(name), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) || r == 'ʼ' || r == 'ʻ' // which are letters
 	}) {
 		if len(word) > maxWordLength {
 			if runes := []rune(word); len(runes) > maxWordLength {

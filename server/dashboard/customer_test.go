@@ -80,3 +80,16 @@ func TestMergePages(t *testing.T) {
 	manager.get("/dashboard/card/"+twin).has("Archived", "−3", "Merged with another card")
 	manager.get("/dashboard/activity").has("Merged two cards")
 }
+
+// TestRequestOfArchivedCard closes what the holder of a card that was archived meanwhile has asked for.
+func TestRequestOfArchivedCard(t *testing.T) {
+	s := start(t)
+	manager := s.as("manager")
+	card, _ := s.issue(object{"holder_name": "Ada"})
+	at := "/dashboard/card/" + card
+	manager.fill(at+"/contact", "note", "Likes tea").next()
+	s.SQL("UPDATE contacts SET erasure_at=1")
+	manager.fill(at + "/archive").next()
+	manager.get(at).has("The customer asks")
+	manager.post(at+"/close-request", url.Values{"kind": {"erasure"}}).next().has("The request is closed.").lacks("The customer asks")
+}
