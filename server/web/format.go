@@ -40,6 +40,12 @@ func (p *Printer) Day(date string) string {
 	return p.In(time.UTC).Date(t)
 }
 
+// Birthday returns a day without a year, such as 02-29, as DayMonth does, and nothing for an empty text.
+func (p *Printer) Birthday(date string) string {
+	t, _ := time.Parse(time.DateOnly, "2000-"+date) // a leap year
+	return p.In(time.UTC).DayMonth(t)
+}
+
 // LongDate returns a day with its weekday, such as Sunday, 22 November 2026.
 func (p *Printer) LongDate(t time.Time) string { return p.format(t, p.locale.longDate) }
 

@@ -25,6 +25,7 @@ func funcs(printer func() *Printer) template.FuncMap {
 		"lang":     func() string { return printer().Lang() },
 		"date":     at((*Printer).Date),
 		"day":      func(date string) string { return printer().Day(date) },
+		"birthday": func(date string) string { return printer().Birthday(date) },
 		"longdate": at((*Printer).LongDate),
 		"datetime": at((*Printer).DateTime),
 		"moment":   at((*Printer).Moment),

@@ -130,6 +130,7 @@ func (w *tillWalk) stamps() {
 	w.at("till-prizes")
 	w.Press("Free coffee")
 	w.say("This completes the card and cannot be undone afterwards.")
+	w.say("Not redeemed yet, and lost then: {0}", "Croissant")
 	w.at("till-completes")
 	w.press("Cancel")
 	w.next()

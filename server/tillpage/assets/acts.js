@@ -26,8 +26,9 @@ export const actsOf = (till) => ({
     const { lookup } = till;
     const one = ready.length === 1 && ready[0].prizes.length === 1 ? { ...ready[0], prize: ready[0].prizes[0] } : await choosePrize(ready);
     if (!one) return;
-    const { prize, completes } = one;
+    const { prize, completes, lost } = one;
     const known = completes ? [t("This completes the card and cannot be undone afterwards.")] : [];
+    if (completes && lost.length) known.push(t("Not redeemed yet, and lost then: {0}", lost.join(", ")));
     if (!(await maySpend(lookup, till.me)) || !(await agrees(lookup, t("Redeem {0}?", prize.name), known, t("Redeem")))) return;
     await giveOut(till, lookup, "redemption", to, { prize_id: prize.id }, prize.name + " · " + till.owner(), () => t("{0} was redeemed.", prize.name), { reversible: !completes });
   },

@@ -5,14 +5,15 @@ import { button, date, h, icon, money, note, t } from "./dom.js";
 export const isStamps = (program) => program.type === "standard" || program.type === "private";
 
 // due returns what can be redeemed on the cards of a chain, by threshold: the prizes among which
-// the customer chooses, how many times (count), and whether the first time completes a card.
+// the customer chooses, how many times (count), and whether the first time completes a card, whose other
+// prizes are lost then.
 export function due({ card, prizes, earlier_cards: earlier, program }) {
   const top = Math.max(0, ...prizes.map((p) => p.threshold));
   const list = new Map();
   for (const [c, ladder] of [...earlier.map((e) => [e, e.prizes]), [card, prizes]]) {
     const ready = ladder.filter((p) => p.available);
     for (const threshold of new Set(ready.map((p) => p.threshold))) {
-      const first = { threshold, prizes: ready.filter((p) => p.threshold === threshold), count: 0, completes: threshold === top && c.stamps_count >= program.total_stamps };
+      const first = { threshold, prizes: ready.filter((p) => p.threshold === threshold), count: 0, completes: threshold === top && c.stamps_count >= program.total_stamps, lost: ready.filter((p) => p.threshold !== threshold).map((p) => p.name) };
       if (!list.has(threshold)) list.set(threshold, first);
       list.get(threshold).count++;
     }
