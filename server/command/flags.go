@@ -34,7 +34,8 @@ type fieldFlag struct {
 // clears reports whether none clears the field, or leaves it without a value where there is none yet.
 func (f fieldFlag) clears() bool {
 	never := f.op == operation.CreateKey && f.Kind == wire.KindTime
-	return never || f.Clears && (f.op.Mode == wire.Patch || f.op == operation.CreateShop)
+	emptied := f.op == operation.UpdateHolderContact && f.Name == "codes" // a list that may be empty
+	return never || emptied || f.Clears && (f.op.Mode == wire.Patch || f.op == operation.CreateShop)
 }
 
 // flagNames are the names of flags that differ from those of their fields.

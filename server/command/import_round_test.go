@@ -113,7 +113,11 @@ func TestImportRoundTrip(t *testing.T) {
 	gone := s.Issue(ids["Bar"], servertest.Fields{"external_ref": "gone"})
 	f.run("card archive " + gone)
 	ends := s.Issue(ids["Bar"], servertest.Fields{"external_ref": "ends", "expires_at": "2099-12-31T22:59:59.999Z"})
-	f.run("card contact " + ends + " --birthday 02-29 --phone '+44 20 7946 0958'")
+	f.run("card contact " + ends + " --birthday 02-29 --phone '+44 20 7946 0958' --codes A-1")
+	f.run("card contact " + ends + " --codes none")
+	if left := f.value("SELECT count(*) FROM foreign_codes WHERE barcode IN ('A-1', 'none')"); left != "0" {
+		t.Errorf("%s codes are left", left)
+	}
 	money := s.Issue(ids["Wallet"], servertest.Fields{"external_ref": "money"})
 	do(money, "topups", servertest.Fields{"amount_cents": 1205})
 	s.Issue(ids["Wallet"], servertest.Fields{"external_ref": "untouched", "holder_email": "ada@example.org"})
