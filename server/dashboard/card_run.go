@@ -155,7 +155,9 @@ type runPage struct {
 
 func showRun(v *visit, r store.CardRunReport) error {
 	p := runPage{v.frame("Change of many cards", cardsPath), v.runRow(r.CardRun), 100, r.Refusals}
-	if r.State != store.RunDone {
+	if r.State == store.RunDone {
+		p.Flash = "" // that it has begun
+	} else {
 		p.Percent = min(100, 100*(r.Done+r.Refused)/max(1, r.Total))
 	}
 	for i, x := range r.Refusals {

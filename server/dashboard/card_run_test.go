@@ -63,10 +63,11 @@ func TestCardRunPages(t *testing.T) {
 		has("Choose at least one card.")
 	form := manager.get(change(url.Values{"action": {"goodwill"}, "card_ids": {card, gift}, "status": {"archived"}})).has("2 cards").form()
 	form.set("location_id", s.LocationIDs[0], "reason", "Closed", "stamps", "0").refused("stamps")
-	run := form.set("stamps", "3").send().next().has("The cards are being changed.", "Give stamps", "2 cards")
+	run := form.set("stamps", "3").send().next().has("Give stamps", "2 cards")
 	s.Control("POST", "/settle", nil)
 	form.sendTwice() // once the change has ended, so that nothing else is written meanwhile
-	manager.get(run.path).has("1 changed", "Done", "Not changed", "Cleo", "do not take this").lacks("Reload")
+	manager.get(run.path+"?done=run-started").has("1 changed", "Done", "Not changed", "Cleo", "do not take this").
+		lacks("Reload", "The cards are being changed.")
 	manager.get("/dashboard/card/"+card).has("3 of 10 stamps", "Closed", "The manager")
 
 	all := url.Values{"action": {"extend"}, "all": {"true"}, "program_id": {program}, "card_ids": {gift}}
