@@ -47,6 +47,17 @@ func TestImportWaits(t *testing.T) {
 	if left := f.number("SELECT sum(rows) FROM import_parts"); left != 1 {
 		t.Errorf("after an erasure %d rows wait", left)
 	}
+	raw = ImportParts{}
+	raw.Add(RawRow{Line: 2, Cells: []string{"036000291452"}})
+	f.writes(func(tx *Tx) { check(tx.UploadImport(f.a.Shop, ImportFile{}, &raw)) })
+	c = f.cardWith(program, CardFields{HolderEmail: Given("eve@example.org")})
+	f.writes(func(tx *Tx) {
+		check(tx.UpdateContact(f.a, c, ContactPatch{Codes: Given([]string{"036000291452"})}))
+	})
+	f.erase(c)
+	if left := f.number("SELECT ifnull(sum(rows), 0) FROM import_parts"); left != 0 {
+		t.Errorf("after the erasure of a holder with a code of UPC-A %d rows wait", left)
+	}
 }
 
 // TestInvitations checks that two imports together mail half of what the shop may, also after an hour in which

@@ -65,11 +65,13 @@ func (tx *Tx) undoImported(shop int64, run *ImportRun) {
 	}
 }
 
-// changedSinceImport reports whether a chain was used, changed or installed.
+// changedSinceImport reports whether a chain was used, changed, also by a newer file, or installed. Its expiry is no change.
 func (tx *Tx) changedSinceImport(root int64) bool {
-	return tx.number(`SELECT EXISTS (SELECT 1 FROM cards WHERE (id=?1 OR root_id=?1) AND installed_at IS NOT NULL)
+	return tx.number(`SELECT EXISTS (SELECT 1 FROM cards WHERE (id=?1 OR root_id=?1)
+			AND (installed_at IS NOT NULL OR updated_at>created_at AND archived_at IS NULL))
 		OR EXISTS (SELECT 1 FROM transactions WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1))
-		OR EXISTS (SELECT 1 FROM audit WHERE `+cardAudit+` AND target_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1))`, root) > 0
+		OR EXISTS (SELECT 1 FROM audit WHERE `+cardAudit+` AND action<>'card.export'
+			AND target_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1))`, root) > 0
 }
 
 // The times after which imports are deleted.
@@ -109,7 +111,8 @@ func (tx *Tx) eraseFromImports(shop int64, chains []card) {
 	country := tx.cachedShop(shop).CountryCode
 	isAbout := func(text string) bool {
 		number, faults := parsePhone(country, text)
-		return values[foldCase(strings.TrimSpace(text))] || faults == nil && values[foldCase(number.V)]
+		code, _ := parseForeignCode(text)
+		return values[foldCase(strings.TrimSpace(text))] || values[foldCase(code)] || faults == nil && values[foldCase(number.V)]
 	}
 	for r := range tx.each(`SELECT import_id, part FROM import_parts
 		WHERE import_id IN (SELECT id FROM imports WHERE shop_id=? AND state IN ('uploaded', 'running'))`, shop) {
