@@ -34,6 +34,7 @@ type candidate struct {
 	labels []string
 	past   bool              // archived, disabled or revoked: named by its id, or if nothing else has the name
 	params map[string]string // of operations on it, besides its id
+	chain  string            // of a card: the same for cards of one customer, of which the first one listed is the current one
 }
 
 // String returns the thing as messages name it.
@@ -209,6 +210,9 @@ func (f finder) candidates(kind *resource, text string, params map[string]string
 		for _, column := range kind.labels {
 			c.labels = append(c.labels, r.text(column))
 		}
+		if reference := r.value("external_ref"); kind == cardKind && reference != "" { // of one live chain of a program
+			c.chain = r.value("program_id") + reference
+		}
 		if kind.program != "" {
 			c.params = map[string]string{"id": r.value(kind.program)}
 		}
@@ -232,8 +236,9 @@ func choose(kind *resource, text string, all []candidate) (candidate, error) {
 	if current := slices.DeleteFunc(slices.Clone(found), func(c candidate) bool { return c.past }); len(current) > 0 {
 		found = current
 	}
+	isOther := func(c candidate) bool { return c.past || c.chain == "" || c.chain != found[0].chain }
 	switch {
-	case len(found) == 1:
+	case len(found) == 1, len(found) > 1 && !slices.ContainsFunc(found, isOther):
 		return found[0], nil
 	case strings.HasPrefix(text, kind.prefix):
 		return candidate{id: text, params: map[string]string{"id": text}}, nil // the operation refuses it
