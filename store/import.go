@@ -91,6 +91,7 @@ type ImportNote struct {
 type ImportReport struct {
 	Run        Null[ImportRun] `json:"run" doc:"Null if nothing is imported."`
 	Columns    []ImportColumn  `json:"columns"`
+	Mapping    []Detail        `json:"mapping" doc:"What is wrong with what the columns are said to hold. Then no row was checked."`
 	Preview    [][]string      `json:"preview" doc:"The cells of the first rows."`
 	Rows       int64           `json:"rows"`
 	New        int64           `json:"new" doc:"Rows that make a card."`

@@ -28,6 +28,7 @@ type ImportPlan struct {
 	contact HolderContact
 	claims  []importedClaim
 	seen    int64   // last_seen_day
+	Balance int64   // in cents, that the card gets
 	Refused *Detail // why the card that is there must not be changed; nil: it may, or there is none
 }
 
@@ -80,6 +81,9 @@ func (c *ImportCheck) Row(r ImportRow, given ...Detail) (ImportPlan, []Detail) {
 		}
 	}
 	matchFaults := c.match(&p)
+	if p.Balance = r.Balance.V; p.New() && c.program.Type == ProgramPrepaid {
+		p.Balance = r.Balance.Or(c.program.InitialBalanceCents.V)
+	}
 	c.checkState(&p, &faults)
 	faults = append(faults, matchFaults...)
 	if faults == nil && p.New() && c.room.Valid {
@@ -120,7 +124,11 @@ func (c *ImportCheck) checkState(p *ImportPlan, faults *rowFaults) {
 		room, cards = 2*total, 2
 	}
 	if r.Stamps.V > room {
-		faults.add("stamps", "too_large", "must be at most %d, which %d cards hold", room, cards)
+		if cards == 1 {
+			faults.add("stamps", "too_large", "must be at most %d, which the card holds", room)
+		} else {
+			faults.add("stamps", "too_large", "must be at most %d, which %d cards hold", room, cards)
+		}
 		return
 	}
 	stamps := r.Stamps.V
@@ -195,6 +203,13 @@ func (c *ImportCheck) match(p *ImportPlan) (faults rowFaults) {
 		if isShort || owner != 0 && owner != p.match {
 			faults.add(fmt.Sprintf("codes.%d", n), "invalid_value", "is the code of another card")
 		}
+	}
+	if p.match != 0 {
+		field := "external_ref"
+		if !ref.Valid {
+			field = "codes.0"
+		}
+		once(field, importedName{"card", strconv.FormatInt(p.match, 10)})
 	}
 	switch {
 	case faults != nil || p.match == 0:

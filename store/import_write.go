@@ -205,7 +205,7 @@ func (tx *Tx) addImported(c *ImportCheck, run *ImportRun, plan *ImportPlan) {
 	r, p := &plan.row, c.program
 	balance, expires := Null[int64]{}, r.ExpiresAt.Value()
 	if p.Type == ProgramPrepaid {
-		balance = Some(r.Balance.Or(p.InitialBalanceCents.V))
+		balance = Some(plan.Balance)
 	}
 	if !r.ExpiresAt.Set { // an empty cell is null, and means that the card does not expire
 		expires = tx.defaultExpiry(p.DefaultExpireAfterDays)

@@ -39,7 +39,16 @@ var importBinding = binding{
 		{"columns", []string{"column=name", "field"}}, {"faults", []string{"line", "column", "value", "rule=message"}},
 		{"notes", []string{"line", "card=card_id", "field", "rule=message"}},
 	},
+	below:  hintKnownImport,
 	asList: true,
+}
+
+// hintKnownImport says that a file was imported before: then no row was checked.
+func hintKnownImport(w output, report row) {
+	checked := report.value("new") + report.value("updates") + report.value("refused") + report.value("faulty")
+	if began := report.text("run.created_at"); began != "" && checked == "0000" {
+		printf(w, "\nThe file was imported already: the import began at %s.\n", began)
+	}
 }
 
 // importFlags reads the file of an import, and works on it to its end.
@@ -50,7 +59,9 @@ type importFlags struct {
 func (f *importFlags) prepare(i *invocation) error {
 	path := i.args.Fields.Get("file")
 	i.args.Fields.Del("file")
-	i.then = (*invocation).continueImport
+	if i.args.Fields.Get("dry_run") != "true" {
+		i.then = (*invocation).continueImport
+	}
 	if i.op == operation.UndoImport {
 		if path != "undo" {
 			return usagef("unexpected argument after %s: only undo takes the id of an import", path)
@@ -73,6 +84,9 @@ func readWhole(path string) ([]byte, error) {
 	if path == "" {
 		return nil, usagef("<file>: must not be empty")
 	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, usagef("%s: is no regular file", path) // to open a pipe may wait for ever
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -81,9 +95,6 @@ func readWhole(path string) ([]byte, error) {
 	before, err := f.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !before.Mode().IsRegular() {
-		return nil, usagef("%s: is no regular file", path)
 	}
 	content, err := io.ReadAll(io.LimitReader(f, sheet.MaxBytes+1))
 	if err != nil {
@@ -111,10 +122,15 @@ func (i *invocation) continueImport(answer []byte) ([]byte, error) {
 	if err := json.Unmarshal(answer, into); err != nil || run.ID == "" {
 		return answer, err
 	}
-	if err := i.finishImport(run); err != nil || i.op == operation.UndoImport {
-		return wire.Append(nil, run), err
+	known := run.State == store.ImportDone
+	if err := i.finishImport(run); err != nil || known {
+		return wire.Append(nil, into), err
 	}
 	ended, err := kernel.Do[store.ImportRunReport](i.ctx, i.kernel, i.caller, operation.GetImport, kernel.Form{Params: on(run.ID)})
+	if i.op == operation.UndoImport {
+		ended.Notes = slices.DeleteFunc(ended.Notes, func(n store.ImportNote) bool { return !n.CardID.Valid })
+		return wire.Append(nil, &ended), err
+	}
 	listed := map[int]bool{} // lines whose faults are there with their values
 	for _, f := range report.Faults {
 		listed[f.Line] = true
@@ -151,6 +167,9 @@ func (i *invocation) finishImport(run *store.ImportRun) (err error) {
 // importVerdict is the error of an import that a fault has kept from beginning.
 func importVerdict(i *invocation, answer []byte) error {
 	r, err := decode(answer)
+	if err == nil && r.value("rows") == "0" && r.value("other_program") != "0" {
+		return fmt.Errorf("nothing was imported: all rows are of other programs (%s)", r.value("other_program"))
+	}
 	if err != nil || r.value("faulty") == "0" || i.args.Fields.Get("skip_faulty") == "true" {
 		return err
 	}

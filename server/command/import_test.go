@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -133,7 +135,7 @@ r2;Bob;;O'Neil;;;02-29;;15;5;;;5;;;
 	}
 	f.checked()
 
-	// The undo leaves the card that was adjusted.
+	// The undo leaves the cards that were adjusted or changed by newer files.
 	first := f.value("SELECT min(id) FROM imports")
 	var undone struct {
 		State         string
@@ -142,7 +144,7 @@ r2;Bob;;O'Neil;;;02-29;;15;5;;;5;;;
 	var runs struct{ Data []store.ImportRun }
 	decodeInto(t, f.invoke(operation.ListImports, nil, nil), &runs)
 	f.json(&undone, "card import undo "+runs.Data[len(runs.Data)-1].ID)
-	if undone.State != "undone" || undone.Removed != 2 || undone.Kept != 1 {
+	if undone.State != "undone" || undone.Removed != 0 || undone.Kept != 3 {
 		t.Errorf("undone is %+v, of import %s", undone, first)
 	}
 	f.checked()
@@ -299,4 +301,117 @@ func (f *file) id(list *kernel.Operation, fromEnd int) string {
 func decodeInto(t *testing.T, text []byte, v any) {
 	t.Helper()
 	noError(t, json.Unmarshal(text, v))
+}
+
+// TestImportDryRun checks that a dry run writes nothing, also of a file whose import was interrupted.
+func TestImportDryRun(t *testing.T) {
+	f := importFile(t)
+	f.begin(170)
+	var text strings.Builder
+	text.WriteString("reference\n")
+	for i := range 170 {
+		text.WriteString("r" + strings.Repeat("x", i) + "\n")
+	}
+	csv := f.write("same.csv", text.String())
+	same := unchanged(t, f.db)
+	f.prints("card import "+csv+" --program Coffee --dry-run", "running")
+	same()
+	f.run("card import " + csv + " --program Coffee")
+	f.prints("card import "+csv+" --program Coffee", "imported already")
+}
+
+// TestImportSpreadsheetNumbers checks what is made of phone numbers and codes that a spreadsheet took for numbers.
+func TestImportSpreadsheetNumbers(t *testing.T) {
+	f := importFile(t)
+	f.run("card import " + f.write("n.csv", "reference,phone,code\na,3331234567.0,4006381333948.0\n"+
+		"b,\"=\"\"3331234568\"\"\",\"=\"\"0123\"\"\"\nc,,12.0\n") + " --program Coffee")
+	for query, want := range map[string]string{
+		"SELECT group_concat(phone) FROM contacts":                                               "+393331234567,+393331234568",
+		"SELECT group_concat(barcode) FROM (SELECT barcode FROM foreign_codes ORDER BY barcode)": "0123,12.0,4006381333948",
+	} {
+		if got := f.value(query); got != want {
+			t.Errorf("%s: got %s, want %s", query, got, want)
+		}
+	}
+	for _, row := range []string{"d,3.33123E+09,", "d,,4.00638E+12", "d,,\"4,00638E+12\""} {
+		out, err := f.try("card import " + f.write("e.csv", "reference,phone,code\n"+row+"\n") + " --program Coffee")
+		if err == nil || !strings.Contains(out, "shortened by a spreadsheet") {
+			t.Errorf("%s: %v\n%s", row, err, out)
+		}
+	}
+}
+
+// TestImportUndoKeepsChanged checks that the undo of an import keeps the cards that a newer file changed, lists them, and
+// erases those whose data was downloaded.
+func TestImportUndoKeepsChanged(t *testing.T) {
+	f := importFile(t)
+	var first, undone struct {
+		ID    string
+		Run   struct{ ID string }
+		Kept  int
+		Notes []store.ImportNote
+	}
+	f.json(&first, "card import "+f.write("1.csv", "reference,stamps,email\nr1,1,\nr2,2,\nr3,3,eva@example.org\n")+" --program Coffee")
+	time.Sleep(2 * time.Millisecond)
+	f.run("card import " + f.write("2.csv", "reference,stamps\nr1,5\nr2,2\n") + " --program Coffee --update")
+	f.run("card person eva@example.org")
+	f.json(&undone, "card import undo "+first.Run.ID)
+	if undone.Kept != 1 || len(undone.Notes) != 1 || f.value("SELECT group_concat(external_ref) FROM cards WHERE deleted_at IS NULL") != "r1" {
+		t.Errorf("undone is %+v", undone)
+	}
+	f.checked()
+}
+
+// TestImportOneCardTwice checks that two rows that find one card are not both taken.
+func TestImportOneCardTwice(t *testing.T) {
+	f := importFile(t)
+	f.run("card import " + f.write("1.csv", "reference,code\nr1,K1\n") + " --program Coffee")
+	out, err := f.try("card import " + f.write("2.csv", "reference,code,stamps\nr1,,3\n,K1,4\n") + " --program Coffee --update")
+	if err == nil || !strings.Contains(out, "is also in line 2") {
+		t.Errorf("two rows of a card: %v\n%s", err, out)
+	}
+}
+
+// TestImportBalanceTexts checks that amounts are printed as amounts, and that a report counts the balances that cards begin with.
+func TestImportBalanceTexts(t *testing.T) {
+	f := importFile(t)
+	var report store.ImportReport
+	f.json(&report, "card import "+f.write("1.csv", "reference,balance\na,\nb,1\n")+" --program Wallet --dry-run")
+	if report.Balance != 600 {
+		t.Errorf("the balances are %d", report.Balance)
+	}
+	out, err := f.try("card import " + f.write("2.csv", "reference,balance\na,1000000.01\n") + " --program Wallet")
+	if err == nil || !strings.Contains(out, "amount of at most 1000000.00") {
+		t.Errorf("a balance over the limit: %v\n%s", err, out)
+	}
+	_, err = f.try("card import " + f.write("3.csv", "reference,program\na,Coffee\n") + " --program Wallet")
+	if err == nil || !strings.Contains(err.Error(), "all rows are of other programs") || f.value("SELECT count(*) FROM imports") != "0" {
+		t.Errorf("a file of another program: %v", err)
+	}
+}
+
+// TestImportDays checks days that begin after midnight.
+func TestImportDays(t *testing.T) {
+	f := importFile(t)
+	f.run("shop update --timezone America/Havana")
+	f.run("card import " + f.write("1.csv", "reference,last_visit,member_since,expires_at\na,2026-03-08,2026-03-08,2099-12-31\n"+
+		"b,2025-03-09,2025-03-09,2099-12-31\n") + " --program Coffee")
+	if got := f.value("SELECT group_concat(date(last_seen_day*86400, 'unixepoch')) FROM cards"); got != "2026-03-08,2025-03-09" {
+		t.Errorf("last seen on %s", got)
+	}
+}
+
+// TestImportPipe checks that a pipe to which nobody writes is refused.
+func TestImportPipe(t *testing.T) {
+	f := importFile(t)
+	path := filepath.Join(t.TempDir(), "pipe")
+	noError(t, syscall.Mkfifo(path, 0o600))
+	f.refused("card import "+path+" --program Coffee", "regular file")
+}
+
+// TestOverflowedChain checks that the two cards of a chain are one card for who names it by its reference.
+func TestOverflowedChain(t *testing.T) {
+	f := importFile(t)
+	f.run("card import " + f.write("1.csv", "reference,stamps\nr1,15\n") + " --program Coffee")
+	f.prints("card show r1", "Stamps      5")
 }

@@ -111,6 +111,9 @@ type mappingPage struct {
 	Mails    bool
 }
 
+// Importable returns how many cards an import would add or change.
+func (p *mappingPage) Importable() int64 { return p.Report.New + p.Report.Updates }
+
 // importColumn is a column of the file, with its first values.
 type importColumn struct {
 	Name, Sample, Field string
@@ -163,10 +166,24 @@ func (v *visit) showMapping(p *mappingPage) error {
 		report, err = v.checkImport(values)
 	}
 	v.fill(values)
-	if err != nil && !v.faultyFilter(p.Form, err) {
-		return err
+	if err == nil && report.Mapping != nil {
+		err = store.Invalid(report.Mapping...)
 	}
-	p.Checked, p.Report = err == nil, report
+	p.Checked = err == nil
+	if err != nil {
+		if !v.faultyFilter(p.Form, err) {
+			return err
+		}
+		if report.Columns == nil {
+			for field := range p.Form.Errors {
+				values.Del(field)
+			}
+			if report, err = v.checkImport(values); err != nil {
+				return err
+			}
+		}
+	}
+	p.Report = report
 	p.Fields = each(operation.ImportFieldNames(), func(field string) web.Option { return v.option(field, importLabels[field]) })
 	for n, c := range report.Columns {
 		if c.Name == "" {

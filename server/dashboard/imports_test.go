@@ -41,7 +41,12 @@ func TestImport(t *testing.T) {
 	choices := url.Values{"program_id": {program}, "allow_unkeyed": {"true"}, "map": {"Stamps=", "Email=holder_email"}}
 	s.Unchanged(func() {
 		manager.get(at+"?"+choices.Encode()).has("At most 10 stamps", "nobody").lacks("The row has neither")
-		manager.get(at + "?map=x%3Dnote").want(400)
+		for _, wrong := range []string{"map=x%3Dnote", "map=Stamps%3Dnote", "stamps_per=abc"} {
+			form := manager.get(at + "?map=Email%3Dnote&" + wrong).want(400).has("Active Stamps").form(at)
+			if !slices.Contains(form.fields["map"], "Email=note") {
+				t.Errorf("after %s the choices are %v", wrong, form.fields["map"])
+			}
+		}
 		manager.get(at + "?program_id=prg_none").want(404)
 		manager.post(at, choices).want(303) // with faults nothing is imported
 	})

@@ -139,8 +139,13 @@ func checkImport(v *store.View, c *kernel.Call, file store.ImportFile, o store.I
 	if w.check, err = v.NewImportCheck(w.shop, o); err != nil {
 		return w, err
 	}
-	if w.report.Columns, err = mapColumns(file.Columns, o.Map.V); err != nil {
-		return w, err
+	if w.report.Columns, w.report.Mapping = mapColumns(file.Columns, o.Map.V); w.report.Mapping != nil {
+		for raw := range file.Rows {
+			if !w.preview(raw) {
+				break
+			}
+		}
+		return w, nil
 	}
 	var mapping []string // as if all of it was given, so that the same one is known again
 	for _, column := range w.report.Columns {
@@ -163,13 +168,7 @@ func checkImport(v *store.View, c *kernel.Call, file store.ImportFile, o store.I
 // add checks a row.
 func (w *importWork) add(raw store.RawRow) {
 	r := &w.report
-	if len(r.Preview) < importPreviewRows {
-		cells := make([]string, len(raw.Cells))
-		for n, cell := range raw.Cells {
-			cells[n] = shortened(cell)
-		}
-		r.Preview = append(r.Preview, cells)
-	}
+	w.preview(raw)
 	program := w.check.Program()
 	if column, name := r.Column("program", raw.Cells); column != "" && name != program.ID && !strings.EqualFold(name, program.Name) {
 		r.Other++
@@ -197,9 +196,22 @@ func (w *importWork) add(raw store.RawRow) {
 	if plan.Refused == nil {
 		r.PointsLeft += w.left
 		r.Stamps += row.Stamps.V
-		r.Balance += row.Balance.V
+		r.Balance += plan.Balance
 	}
 	w.rows.Add(row)
+}
+
+// preview adds a row to the preview, and reports whether it has room.
+func (w *importWork) preview(raw store.RawRow) bool {
+	if len(w.report.Preview) == importPreviewRows {
+		return false
+	}
+	cells := make([]string, len(raw.Cells))
+	for n, cell := range raw.Cells {
+		cells[n] = shortened(cell)
+	}
+	w.report.Preview = append(w.report.Preview, cells)
+	return true
 }
 
 // addFaults adds the first fault of each column of a row to the report. codes has the fields of the row's codes.
@@ -231,7 +243,10 @@ func shortened(cell string) string {
 // start begins the import, unless there is nothing to begin.
 func (w *importWork) start(tx *store.Tx) (store.ImportReport, error) {
 	report := w.report
-	if w.dry || report.Run.Valid || report.Faulty > 0 && !w.options.SkipFaulty.V {
+	if report.Mapping != nil {
+		return report, store.Invalid(report.Mapping...)
+	}
+	if w.dry || report.Run.Valid || report.Rows == 0 && report.Other > 0 || report.Faulty > 0 && !w.options.SkipFaulty.V {
 		return report, nil
 	}
 	run, err := tx.StartImport(w.shop, w.file, w.options, &w.rows, report)

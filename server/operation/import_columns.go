@@ -3,6 +3,7 @@ package operation
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ var importFields = []importField{
 	{"holder_email", "email emailaddress mail correo correoelectronico indirizzoemail adresseemail courriel emailadresse mailadresse", nil},
 	{"phone", "phonenumber mobile mobilenumber mobilephone telephone tel cell cellphone telefono numeroditelefono numerotelefono " +
 		"cellulare movil celular numerodetelephone portable telefon telefonnummer mobil mobilnummer handy handynummer telefone " +
-		"telemovel", nil},
+		"telemovel", asTyped},
 	{"birthday", "birthdate dateofbirth dob geburtstag geburtsdatum compleanno datadinascita datanascita cumpleanos fechadenacimiento " +
 		"anniversaire datedenaissance aniversario datadenascimento", birthday},
 	{"note", "notes memo comment comments nota notas notiz notizen bemerkung bemerkungen kommentar commentaire observaciones " +
@@ -42,15 +43,15 @@ var importFields = []importField{
 	{"stamps", "activestamps currentstamps stamps stampscount stampcount points pointsbalance currentpoints loyaltypoints " +
 		"punches punti puntos pontos stempel punkte timbri bollini sellos tampons carimbos selos", (*importWork).stamps},
 	{"balance", "cardbalance giftcardbalance credit storecredit credito saldo guthaben solde", (*importWork).amount},
-	{"claimed", "claimedprizes redeemed", nil},
+	{"claimed", "claimedprizes", nil},
 	{"claimed_overflow", "", nil},
 	{"code", "code barcode cardnumber cardcode cardno kartennummer kartennr strichcode numerocarta ncarta numerotessera ntessera " +
 		"codiceabarre tessera codice codigo codigodebarras tarjeta numerodetarjeta nodetarjeta carte numerodecarte ndecarte codebarres cartao " +
-		"numerodocartao nodocartao", nil},
-	{"code_2", "", nil},
-	{"code_3", "", nil},
-	{"code_4", "", nil},
-	{"code_5", "", nil},
+		"numerodocartao nodocartao", asTyped},
+	{"code_2", "", asTyped},
+	{"code_3", "", asTyped},
+	{"code_4", "", asTyped},
+	{"code_5", "", asTyped},
 	{"external_ref", "externalref squarecustomerid customerid id reference referenceid ref memberid membernumber " +
 		"customernumber loyaltyid userid uuid kundennummer kundennr kundenid mitgliedsnummer mitgliedsnr codicecliente " +
 		"numerocliente ncliente idcliente numerodecliente nodecliente codigodecliente numeroclient nclient idclient codeclient", nil},
@@ -63,7 +64,7 @@ var importFields = []importField{
 		"dernierevisite", (*importWork).day},
 	{"state", "", nil},
 	// An export has both, of which only the name is the same in another file.
-	{"program", "programname program programid card cardname loyaltyprogram", nil},
+	{"program", "programname program programid cardname loyaltyprogram", nil},
 }
 
 // plainName returns a name of a column without case, accents, blanks and punctuation.
@@ -126,13 +127,12 @@ func onlyParts(columns []store.ImportColumn) {
 }
 
 // mapColumns returns what each column holds: what the mapping says or, where it says nothing, what its name suggests,
-// unless the mapping gives that to another column.
-func mapColumns(names, mapping []string) ([]store.ImportColumn, error) {
-	var faults []store.Detail
+// unless the mapping gives that to another column. faults are what is wrong with the mapping.
+func mapColumns(names, mapping []string) (columns []store.ImportColumn, faults []store.Detail) {
 	fault := func(field, code, format string, args ...any) {
 		faults = append(faults, store.Detail{Field: field, Code: code, Message: fmt.Sprintf(format, args...)})
 	}
-	columns := suggestColumns(names)
+	columns = suggestColumns(names)
 	given := make([]bool, len(columns))
 	for n, pair := range mapping {
 		at, named := strings.LastIndex(pair, "="), fmt.Sprintf("map.%d", n)
@@ -169,10 +169,7 @@ func mapColumns(names, mapping []string) ([]store.ImportColumn, error) {
 	if faults == nil && !read {
 		fault("map", wire.CodeRequired, "must say what the columns hold, since no name of one is known")
 	}
-	if faults != nil {
-		return nil, store.Invalid(faults...)
-	}
-	return columns, nil
+	return columns, faults
 }
 
 // ImportFieldNames returns the names of what a column may hold, in the order in which people choose.
@@ -220,8 +217,32 @@ func (w *importWork) row(raw store.RawRow) (r store.ImportRow, codes []string, f
 		}
 	}
 	details := wire.DecodeForm(form, &r.RowFields, wire.Create, nil)
+	for i, d := range details {
+		if d.Field == "balance" && d.Code == "too_large" { // its last word is the limit in cents
+			most, _ := strconv.ParseInt(d.Message[strings.LastIndexByte(d.Message, ' ')+1:], 10, 64)
+			details[i].Message = "must be an amount of at most " + money.Decimal(most, w.check.Shop.Currency)
+		}
+	}
 	r.RowFields = wire.Without(r.RowFields, details).(store.RowFields)
 	return r, codes, append(faults, details...)
+}
+
+// shortenedNumber matches a number with an exponent.
+var shortenedNumber = regexp.MustCompile(`^[0-9][.,]?[0-9]*[eE]\+[0-9]+$`)
+
+// asTyped returns a phone number or a code as it was before a spreadsheet took it for a number, or kept it from that.
+func asTyped(_ *importWork, cell string) (text, rule string) {
+	if shortenedNumber.MatchString(cell) {
+		return "", "is shortened by a spreadsheet: format the column as text and save the file again"
+	}
+	if quoted, ok := strings.CutPrefix(cell, `="`); ok {
+		return strings.TrimSuffix(quoted, `"`), ""
+	}
+	if whole, zeros, ok := strings.Cut(cell, "."); ok && len(whole) > 6 && strings.Trim(whole, "0123456789") == "" &&
+		strings.Trim(zeros, "0") == "" {
+		return whole, ""
+	}
+	return cell, ""
 }
 
 // stamps turns points into stamps.
@@ -267,26 +288,28 @@ func (w *importWork) readTime(cell string) (at time.Time, rule string) {
 // day turns a date or a time into the day of the shop's calendar.
 func (w *importWork) day(cell string) (text, rule string) {
 	at, rule := w.readTime(cell)
+	if len(cell) == len(time.DateOnly) {
+		return cell, rule // the day may begin after midnight
+	}
 	return at.Format(time.DateOnly), rule
 }
 
 // expiry turns a date into the end of the day, and leaves a time as it is.
 func (w *importWork) expiry(cell string) (text, rule string) {
-	at, rule := w.readTime(cell)
 	if len(cell) == len(time.DateOnly) {
-		at = at.AddDate(0, 0, 1).Add(-time.Millisecond)
+		cell += " 23:59:59.999"
 	}
+	at, rule := w.readTime(cell)
 	return store.TimeOf(at).String(), rule
 }
 
-// birthday turns a date into a day of the year.
-func birthday(_ *importWork, cell string) (text, rule string) {
+// birthday turns a date, or a time of it, into a day of the year.
+func birthday(w *importWork, cell string) (text, rule string) {
 	if len(cell) == len("01-02") {
 		return cell, ""
 	}
-	at, err := time.Parse(time.DateOnly, cell)
-	if err != nil {
+	if _, rule := w.readTime(cell); rule != "" {
 		return "", "must be a month and a day, such as 02-29, or a date, such as 1990-02-28"
 	}
-	return at.Format("01-02"), ""
+	return cell[len("2006-"):len(time.DateOnly)], ""
 }

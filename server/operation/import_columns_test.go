@@ -50,3 +50,12 @@ func TestSuggestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestSuggestNothing checks columns whose names say too little.
+func TestSuggestNothing(t *testing.T) {
+	for _, c := range suggestColumns([]string{"Card", "Redeemed"}) {
+		if c.Field.Valid {
+			t.Errorf("%s is taken for %s", c.Name, c.Field.V)
+		}
+	}
+}
