@@ -173,5 +173,5 @@ func importVerdict(i *invocation, answer []byte) error {
 	if err != nil || r.value("faulty") == "0" || i.args.Fields.Get("skip_faulty") == "true" {
 		return err
 	}
-	return fmt.Errorf("%s rows are faulty, so nothing was imported; --skip-faulty imports the others", r.value("faulty"))
+	return fmt.Errorf("nothing was imported, since rows are faulty (%s); --skip-faulty imports the others", r.value("faulty"))
 }

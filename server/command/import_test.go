@@ -221,7 +221,7 @@ func TestImportFaults(t *testing.T) {
 		t.Errorf("faults of a second code: %v\n%s", err, out)
 	}
 	many := f.write("many.csv", header+strings.Repeat("x,,nobody\n", 10_000))
-	if _, err := f.try("card import " + many + " --program Coffee"); err == nil || !strings.Contains(err.Error(), "10000 rows are faulty") {
+	if _, err := f.try("card import " + many + " --program Coffee"); err == nil || !strings.Contains(err.Error(), "rows are faulty (10000)") {
 		t.Errorf("ten thousand faults: %v", err)
 	}
 	formulas := f.write("formulas.csv", strings.Repeat("=1+1,", 11)+"=1+1\n"+strings.Repeat("=1+1,", 11)+"=1+1\n")
