@@ -76,7 +76,7 @@ func (q *queries) foreignCodeCard(shop int64, text string) int64 {
 		return 0
 	}
 	return q.number(`SELECT ifnull((SELECT card_id FROM foreign_codes WHERE shop_id=? AND barcode=?
-		AND EXISTS (SELECT 1 FROM cards WHERE id=card_id AND live=1)), 0)`, shop, code)
+		AND EXISTS (SELECT 1 FROM cards c WHERE (c.id=card_id OR c.root_id=card_id) AND c.archived_at IS NULL)), 0)`, shop, code)
 }
 
 // addForeignCode gives a chain a code, unless a card of the shop has it, also as its short code.

@@ -141,6 +141,3 @@ func TestClosedShop(t *testing.T) {
 	})
 	check("deleted", func(i int) string { return calls[i].deleted })
 }
-
-// failed returns the error of a write.
-func failed[T any](_ T, err error) error { return err }

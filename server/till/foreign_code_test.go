@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"punchcard/server/servertest"
+	"punchcard/store"
 )
 
 // TestForeignCode checks what a till may do by the code of an earlier card.
@@ -57,8 +58,11 @@ func TestForeignCode(t *testing.T) {
 	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
 	s.Get("/cards/0036000291452").Want(404, "not_found")
 
-	// An archived card leaves its codes to others.
+	// A card that has expired keeps its codes, also if it does not count any more. An archived one leaves them to others.
 	s.REST().Patch("/cards/"+money+"/contact", fields{"codes": []string{"gift 7", "gift 8"}}).Want(200)
+	s.SQL("UPDATE cards SET expires_at=?1, live=0 WHERE id=?2", int64(s.App.Store.Now())-1, s.Row(store.KindCard, money))
+	s.Get("/cards/gift%207").Want(200)
+	connect(other, "gift 7").Want(409, "conflict")
 	s.Control("POST", "/cards/"+money+"/archive", nil)
 	s.Get("/cards/gift%207").Want(404, "not_found")
 	connect(other, "gift 7").Want(201)
