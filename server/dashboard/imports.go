@@ -132,6 +132,9 @@ func showImport(v *visit, run store.ImportRunReport) error {
 	if run.State == store.ImportUploaded {
 		return v.showMapping(&mappingPage{Frame: frame, Run: run, Mails: v.Mails})
 	}
+	if run.State == store.ImportDone || run.State == store.ImportUndone {
+		frame.Flash = "" // that it has begun
+	}
 	return v.render("import", v.importPage(frame, run))
 }
 

@@ -66,7 +66,7 @@ func TestImport(t *testing.T) {
 	s.as("viewer").get(run).want(403)
 	manager.get(run + "/undo").has("used, changed or put on a phone").form().send().next()
 	s.finishImports()
-	manager.get(run).has("Import undone", "Cards erased").lacks("Undo the import")
+	manager.get(run+"?done=import-begun").has("Import undone", "Cards erased").lacks("Undo the import", "The import has begun")
 	manager.get("/dashboard/cards").lacks("Chloë")
 }
 
