@@ -121,7 +121,7 @@ func decode(file []byte) ([]byte, error) {
 }
 
 // notUTF8 returns the index of the first byte that is not UTF-8, or -1. isUTF8 reports whether the file is UTF-8 all
-// the same: it says so, or has more characters of several bytes than such bytes. In a text of Windows-1252 these are rare.
+// the same: it says so, or has as many characters of several bytes as such bytes. In a text of Windows-1252 these are rare.
 func notUTF8(file []byte) (first int, isUTF8 bool) {
 	first = -1
 	more := 0
@@ -138,7 +138,7 @@ func notUTF8(file []byte) (first int, isUTF8 bool) {
 		}
 		i += n
 	}
-	return first, more > 0 || bytes.HasPrefix(file, []byte("\ufeff"))
+	return first, more >= 0 || bytes.HasPrefix(file, []byte("\ufeff"))
 }
 
 // unreadable returns the error for a character after a part of a file.

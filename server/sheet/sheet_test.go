@@ -74,6 +74,7 @@ func TestReadFaults(t *testing.T) {
 		{"many columns", strings.Repeat("x,", 1_000_000) + "\n1", "has 1000000 columns"},
 		{"column twice", "a,b,a\n1,2,3", "two columns with the name a"},
 		{"mostly UTF-8", "a,b\nZoë,Jörg\nRen\xe9,1\n", "in line 3 a character that cannot be read"},
+		{"half UTF-8", "a,b\nZoë,1\nRen\xe9,1\n", "in line 3 a character that cannot be read"},
 		{"a mark and another encoding", "\ufeffa,b\nRen\xe9,1\n", "in line 2 a character that cannot be read"},
 		{"no character of Windows-1252", "a,b\nRen\x81,1\n", "in line 2 a character that cannot be read"},
 		{"half a character of UTF-16", "\xff\xfea\x00\n\x00b\x00c", "in line 2 a character that cannot be read"},
