@@ -268,7 +268,8 @@ func (x *cardSearch) matching(keys []int64) []int64 {
 }
 
 var foundCardSQL = "SELECT " + listedCardCols + ", " + prizeDueSQL + ", " + lastPresented("c") +
-	", (SELECT last_seen_day FROM cards WHERE id=" + rootOfCard + ") FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value WHERE c.shop_id=? AND c.deleted_at IS NULL"
+	", (SELECT last_seen_day FROM cards WHERE id=" + rootOfCard + ")" +
+	" FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value WHERE c.shop_id=? AND c.deleted_at IS NULL"
 
 // foundCards reads cards of the shop in the order of the keys.
 func (v *View) foundCards(shop int64, keys []int64) (list []FoundCard) {

@@ -194,7 +194,7 @@ func (g IDs) cursor(list byte, shop, place, key int64) string {
 	return string(g.seal(nil, kindCursor, cursorExtra(list, shop, place), key))
 }
 
-// cursorExtra has the lowest 32 bits of the shop, in which no two shops of a file are the same.
+// cursorExtra returns the extra bits of a cursor. They have the lowest 32 bits of the shop, which differ between the shops of a file.
 func cursorExtra(list byte, shop, place int64) uint64 {
 	return uint64(list)<<48 | uint64(place)<<32 | uint64(uint32(shop))
 }

@@ -46,8 +46,8 @@ const (
 	Unseen              // nobody sees it: the program alone reads it, in the place of another column
 )
 
-// declaration has the columns that are of one class and that viewers see alike: for each table a line with its name, a
-// colon and the names of the columns, which blanks separate.
+// declaration has the columns of one class that viewers see alike. A line of tables has the name of a table, a colon and
+// the names of its columns, which blanks separate.
 type declaration struct {
 	class  Class
 	sight  Sight

@@ -47,8 +47,8 @@ func TestAsError(t *testing.T) {
 
 func TestKeepEscapedSlashes(t *testing.T) {
 	for target, want := range map[string]string{
-		"/a/b": "/a/b", "/a%2Fb": "/a%2Fb", "/a%2fb/c": "/a%2Fb/c", "/a%252Fb": "/a%252Fb", "/a%25": "/a%25", "/%2F%2f": "/%2F%2F", "/a%20b": "/a b",
-		"/a%2Fb%20c%00": "/a%2Fb c\x00", "/%E8%AA%9E%2F": "/語%2F",
+		"/a/b": "/a/b", "/a%2Fb": "/a%2Fb", "/a%2fb/c": "/a%2Fb/c", "/a%252Fb": "/a%252Fb", "/a%25": "/a%25", "/%2F%2f": "/%2F%2F",
+		"/a%20b": "/a b", "/a%2Fb%20c%00": "/a%2Fb c\x00", "/%E8%AA%9E%2F": "/語%2F",
 	} {
 		var got string
 		KeepEscapedSlashes(

@@ -78,7 +78,8 @@ func TestSignsInForeignCodes(t *testing.T) {
 	escape := func(code string) string {
 		return strings.NewReplacer("%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*", "+", "%20").Replace(url.QueryEscape(code))
 	}
-	codes := []string{"a/b", "/", "//", "a//b", "a%2Fb", "%2F", "%", "%25", "100%", "?", "a?b=c#d", "#", "a.b", "...", "../a", "a/..", "a b", `\`, "*~'()"}
+	codes := []string{"a/b", "/", "//", "a//b", "a%2Fb", "%2F", "%", "%25", "100%", "?", "a?b=c#d", "#",
+		"a.b", "...", "../a", "a/..", "a b", `\`, "*~'()"}
 	for sign := ' ' + 1; sign <= '~'; sign++ {
 		codes = append(codes, "A"+string(sign)+"7")
 	}
