@@ -158,6 +158,7 @@ type Store struct {
 	wipeTried   time.Time
 	logTimes    int64 // how often longLog fits into the log, see restartLog
 	logTried    time.Time
+	logLooked   time.Time
 	hookEpoch   int64
 	subscribers map[int64][]subscriber
 	sequences   map[int64]int64 // by shop: events.sequence of its last event in the current group

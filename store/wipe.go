@@ -20,9 +20,13 @@ const (
 // at which it should start over. If a backup, an export or Litestream reads for long, or the machine is busy, that
 // fails: the next try is longRetry later, or when the log has grown by as much again, and waits longer for the readers of
 // this process.
+//
+// The size is looked at every longLook alone: after each look at a file Linux gives the next write to it a new time, which makes
+// its fsync take half as long again.
 const (
 	longLog   = 32 << 20
 	longRetry = 10 * time.Second
+	longLook  = 20 * time.Millisecond
 )
 
 // truncateLog moves the write-ahead log into the file and truncates it. With
@@ -66,6 +70,10 @@ func (s *Store) clearMemory(conns []*sqlite.Conn) {
 // restartLog lets the next write begin a log that is too long from its start, which cuts the file of the log to longLog
 // bytes (see pragmas). The checkpoint is passive, as the automatic ones are: it waits for no other process.
 func (s *Store) restartLog() {
+	if time.Since(s.logLooked) < longLook {
+		return
+	}
+	s.logLooked = time.Now()
 	info, err := os.Stat(s.path + "-wal")
 	if err != nil {
 		return
