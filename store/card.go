@@ -164,17 +164,6 @@ func (a Access) restrict(sql string, args ...any) (string, []any) {
 	return sql + " AND " + withinRestriction, append(args, jsonKeys(a.Locations))
 }
 
-// Conditions on cards for which an index each has those of a program by their keys. cards_program leaves out the cards that were
-// never presented, so that issuing one does not write to it; cards_seen has these.
-const (
-	usedCard   = "deleted_at IS NULL AND (live=0 OR last_seen_day>0)"
-	unusedCard = "deleted_at IS NULL AND live=1 AND last_seen_day=0"
-	erasedCard = "deleted_at IS NOT NULL"
-)
-
-// cardsByProgram is the source of the cards of a program that are not erased, by their keys.
-const cardsByProgram = "(SELECT * FROM cards WHERE " + usedCard + " UNION ALL SELECT * FROM cards WHERE " + unusedCard + ")"
-
 // selectCards returns the query of the cards of a program, with a reference or with an email,
 // as far as these are given. It uses the most selective index; the other filters apply to the
 // rows that it visits.
@@ -187,8 +176,7 @@ func (v *View) selectCards(list byte, shop int64, programID, ref, holderEmail Op
 	case holderEmail.Set:
 		w.useIndex("c.shop_id=? AND c.email_key=? AND c.deleted_at IS NULL", shop, email)
 	case programID.Set:
-		w.table = cardsByProgram + " c"
-		w.useIndex("c.program_id=? AND +c.shop_id=?", program, shop) // with +, as cards_shop has those of all programs
+		w.useIndex("c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL", program, shop)
 	default:
 		w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", shop)
 	}

@@ -51,17 +51,17 @@ func (sh Shop) forgetsFrom() time.Time {
 
 // unseenRoot is the condition on the chains of a shop ?1, with money on them (?2), that were last seen before a
 // day ?3 or, if they never were, have a key below ?4. Money is on prepaid cards alone, which have
-// no overflow cards. cards_forget leaves out the other live cards that were never seen, so that issuing one does
-// not write to it; neverSeenLive finds them by cards_seen, up to ?5 of each program.
+// no overflow cards. cards_forget leaves out live cards of other programs, so that neither issuing one nor its first
+// presentation of a day writes to it; unseenLive finds them by cards_seen, up to ?5 of each program.
 const (
 	unseenRoot = " FROM cards WHERE shop_id=?1 AND ifnull(current_value, 0) > 0=?2 AND root_id IS NULL AND deleted_at IS NULL AND " +
-		"(last_seen_day > 0 OR live = 0 OR current_value IS NOT NULL) AND "
-	seenBefore    = unseenRoot + "last_seen_day>0 AND last_seen_day<?3 ORDER BY last_seen_day, id LIMIT ?5"
-	neverSeen     = unseenRoot + "last_seen_day=0 AND id<?4 ORDER BY id LIMIT ?5"
-	neverSeenLive = ` FROM programs p CROSS JOIN cards c ON c.id IN (SELECT id FROM cards WHERE program_id=p.id AND live=1 AND
-		last_seen_day=0 AND id<?4 ORDER BY id LIMIT ?5) WHERE p.shop_id=?1 AND p.type<>'prepaid' AND NOT ?2`
-	unseenSQL = "SELECT * FROM (SELECT id" + seenBefore + ") UNION ALL SELECT * FROM (SELECT id" + neverSeen +
-		") UNION ALL SELECT c.id" + neverSeenLive
+		"(live = 0 OR current_value IS NOT NULL) AND "
+	unseenLive = " FROM programs p CROSS JOIN cards c ON c.id IN (SELECT id FROM cards WHERE program_id=p.id AND live=1 AND "
+	liveEnd    = ") WHERE p.shop_id=?1 AND p.type<>'prepaid' AND NOT ?2"
+	seenBefore = "last_seen_day>0 AND last_seen_day<?3 ORDER BY last_seen_day, id LIMIT ?5"
+	neverSeen  = "last_seen_day=0 AND id<?4 ORDER BY id LIMIT ?5"
+	unseenSQL  = "SELECT * FROM (SELECT id" + unseenRoot + seenBefore + ") UNION ALL SELECT * FROM (SELECT id" + unseenRoot + neverSeen +
+		") UNION ALL SELECT c.id" + unseenLive + seenBefore + liveEnd + " UNION ALL SELECT c.id" + unseenLive + neverSeen + liveEnd
 	unseenCount = "SELECT count(*) FROM (" + unseenSQL + ")"
 )
 

@@ -11,14 +11,14 @@ import (
 // walkAll walks the cards of the shop or of the program, newest first. It reads a run of keys from an index, and then those cards
 // in ascending order, in which SQLite need not search for each of them (BenchmarkCardList).
 func (x *cardSearch) walkAll(from int64) error {
-	source, owner := "cards c INDEXED BY cards_shop WHERE c.deleted_at IS NULL AND c.shop_id", x.shop
+	index, owner := "cards_shop WHERE c.shop_id", x.shop
 	if x.ProgramID.Set {
-		source, owner = cardsByProgram+" c WHERE c.program_id", x.keyOrNone(KindProgram, x.ProgramID.V)
+		index, owner = "cards_program WHERE c.program_id", x.keyOrNone(KindProgram, x.ProgramID.V)
 		if x.number("SELECT count(*) FROM programs WHERE id=? AND shop_id=?", owner, x.shop) == 0 {
 			return x.failed
 		}
 	}
-	source = " FROM " + source + "=? AND c.id<?"
+	source := " FROM cards c INDEXED BY " + index + "=? AND c.deleted_at IS NULL AND c.id<?"
 	conds := x.searchConditions(x.shop, x.CardSearch)
 	below := int64(math.MaxInt64)
 	if from != 0 {

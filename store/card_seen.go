@@ -2,19 +2,6 @@ package store
 
 import "time"
 
-// noteSeen records on the root of a chain that one of its cards is presented today, by the
-// calendar of the shop. It writes once a day. A reversal does not take it back: somebody
-// was there.
-func (tx *Tx) noteSeen(chain *cardChain, e entry) {
-	if !e.isPresentation() {
-		return
-	}
-	if today := tx.today(tx.cachedShop(chain.Shop)); chain.first.lastSeen < today {
-		chain.first.lastSeen = today
-		tx.exec("UPDATE cards SET last_seen_day=? WHERE id=?", today, chain.first.key)
-	}
-}
-
 // lastPresented is the time of the last presentation of a row of cards.
 func lastPresented(card string) string {
 	return "(SELECT created_at FROM transactions WHERE card_id=" +
@@ -33,7 +20,8 @@ func seenAt(at Null[Time], day int64, zone *time.Location) Null[Time] {
 // the time at which one of its cards was last presented.
 var seenChainsSQL = "SELECT r.id, r.last_seen_day, max(ifnull(" + lastPresented("r") + ", 0), ifnull((SELECT max(" + lastPresented(
 	"i",
-) + ") FROM cards i WHERE i.root_id=r.id), 0)) FROM " + cardsByProgram + " r WHERE r.program_id=? AND r.root_id IS NULL"
+) + `) FROM cards i WHERE i.root_id=r.id), 0)) FROM cards r WHERE r.program_id=? AND r.root_id IS NULL
+	AND r.deleted_at IS NULL`
 
 // wrongDays returns the roots whose last_seen_day is not that of the ledger, with the right
 // day. where selects the programs p.

@@ -36,10 +36,7 @@ func (tx *Tx) book(chain *cardChain, c *card, e entry) (t TillTransaction, key i
 	c.StampsCount += e.stamps.V
 	c.CurrentValue.V += e.value.V
 	tx.countEntry(chain, c, e, before)
-	tx.exec(
-		`UPDATE cards SET stamps_count=?, current_value=?, first_location_id=ifnull(first_location_id, ?), last_stamp_at=?, updated_at=?
-			WHERE id=?`, c.StampsCount, c.CurrentValue, Null[int64]{chain.Location, e.isPresentation()}, c.lastStamp, tx.Now, c.key)
-	tx.noteSeen(chain, e)
+	tx.updateBooked(chain, c, e)
 	tx.emitLedger(chain, c, key, e)
 	tx.cardShowsOther(c.root, chain.first.copies)
 	t.Transaction = Transaction{
@@ -62,6 +59,29 @@ func (tx *Tx) book(chain *cardChain, c *card, e entry) (t TillTransaction, key i
 	return t, key
 }
 
+// updateBooked updates the card of a row, and notes a presentation on the root of the chain: where the first one
+// was, and the day of the last one, by the calendar of the shop. A reversal does not take these back: somebody
+// was there.
+func (tx *Tx) updateBooked(chain *cardChain, c *card, e entry) {
+	root, location, seen := chain.first, Null[int64]{}, chain.first.lastSeen
+	if e.isPresentation() {
+		location, seen = Some(chain.Location), max(seen, tx.today(tx.cachedShop(chain.Shop)))
+	}
+	isNew := seen > root.lastSeen || location.Valid && root.neverPresented
+	const booked = `UPDATE cards SET stamps_count=?2, current_value=?3, last_stamp_at=?4, updated_at=?5,
+		first_location_id=ifnull(first_location_id, ?6)`
+	args := []any{c.key, c.StampsCount, c.CurrentValue, c.lastStamp, tx.Now, location}
+	if isNew && c.key == root.key {
+		tx.exec(booked+", last_seen_day=?7 WHERE id=?1", append(args, seen)...)
+	} else {
+		tx.exec(booked+" WHERE id=?1", args...) // to set last_seen_day would write to its indexes, even if it stays the same
+		if isNew {
+			tx.exec("UPDATE cards SET first_location_id=ifnull(first_location_id, ?2), last_seen_day=?3 WHERE id=?1", root.key, location, seen)
+		}
+	}
+	root.lastSeen, root.neverPresented = seen, root.neverPresented && !location.Valid
+}
+
 // isPresentation reports whether the row stands for a card that was presented and
 // accepted. Rows of expiries are also written when the presentation is refused. The condition
 // unpresented is the same in SQL.
@@ -81,11 +101,8 @@ func (tx *Tx) countEntry(chain *cardChain, c *card, e entry, before int64) {
 		c.lastStamp = Some(tx.Now)
 	}
 	t.completed, t.open = tx.countProgress(chain, c, e, before)
-	// The row may be of an overflow card, as after an import of more stamps than a card holds.
-	if first := chain.first; first.neverPresented && e.isPresentation() {
+	if chain.first.neverPresented && e.isPresentation() {
 		tx.countLocation(chain.program.key, chain.Location)
-		tx.exec("UPDATE cards SET first_location_id=? WHERE id=?", chain.Location, first.key)
-		first.neverPresented = false
 	}
 	tx.counts.addTotals(chain.program.key, t)
 }

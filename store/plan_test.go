@@ -118,12 +118,11 @@ var (
 	byShop     = regexp.MustCompile(`INDEX (cards|transactions)_shop \(`)
 	wholeShops = []string{ // deleting a program archives all its cards, a change of its ladder may complete them, an export reads all,
 		// and what is outstanding is on all cards of prepaid programs
-		"c ON c.program_id=p.id WHERE p.shop_id=?3 AND p.type='prepaid'",
+		"WHERE p.shop_id=?3 AND p.type='prepaid' AND c.deleted_at IS N",
 		"FROM transactions t CROSS JOIN cards c ON c.id=t.card_id WHERE t.shop_id=?1 ORDER BY t.id",
 		"FROM audit a WHERE a.shop_id=?1 ORDER BY a.id",
-		"UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE id IN (SELECT id FROM " + cardsByProgram,
-		"SELECT id FROM " + cardsByProgram + " WHERE program_id=? AND archived_at IS NULL ORDER BY id",
-		"SELECT id FROM " + cardsByProgram + " WHERE program_id=? AND copies", "card_id IN (SELECT id FROM " + cardsByProgram,
+		"UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2",
+		"SELECT id FROM cards WHERE program_id=?",
 		"UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=?", "SELECT ifnull(sum((k.stamps_count>=",
 	}
 )

@@ -91,24 +91,24 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range tx.keys("SELECT id FROM "+cardsByProgram+" WHERE program_id=? AND archived_at IS NULL ORDER BY id", p.key) {
+	for _, key := range tx.keys("SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL AND archived_at IS NULL ORDER BY id", p.key) {
 		tx.emit(pendingEvent{name: event.CardArchived, shop: shop, program: p.key, card: key})
 	}
 	tx.exec(`UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=? AND live=1 AND deleted_at IS NULL)
 			WHERE id=?`, p.key, shop)
-	tx.exec(`UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE id IN (SELECT id FROM `+cardsByProgram+`
-			WHERE program_id=?2 AND (archived_at IS NULL OR live=1))`, tx.Now, p.key)
+	tx.exec(`UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2 AND deleted_at IS NULL
+			AND (archived_at IS NULL OR live=1)`, tx.Now, p.key)
 	logo := Null[string]{}
 	tx.one(into(&logo), "SELECT ifnull(logo_hash, '') FROM programs WHERE id=?", p.key)
 	tx.exec("UPDATE programs SET deleted_at=?1, updated_at=?1, logo_hash=NULL WHERE id=?2", tx.Now, p.key)
 	tx.dropLogo(logo)
 	tx.exec("DELETE FROM enrolments WHERE program_id=?", p.key) // which gives up the address; the consents stay, as the cards do
 	tx.exec(deleteWebhooks+"program_id=?2 AND deleted_at IS NULL", tx.Now, p.key)
-	for _, root := range tx.keys("SELECT id FROM "+cardsByProgram+" WHERE program_id=? AND copies & ?", p.key, CopyBrowser) {
+	for _, root := range tx.keys("SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL AND copies & ?", p.key, CopyBrowser) {
 		tx.endSubscriptions(root)
 	}
 	tx.programChanged(p.key)
-	tx.exec("DELETE FROM mails WHERE card_id IN (SELECT id FROM "+cardsByProgram+" WHERE program_id=?)", p.key)
+	tx.exec("DELETE FROM mails WHERE card_id IN (SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL)", p.key)
 	tx.audit(shop, "program.delete", KindProgram, p.key)
 	tx.emit(pendingEvent{name: event.ProgramDeleted, shop: shop, program: p.key})
 	tx.bumpAuth()

@@ -295,7 +295,7 @@ CREATE TABLE cards (
   copies             INTEGER NOT NULL DEFAULT 0 -- on roots: where the card is shown too, as bits; see CopyBrowser
 ) STRICT;
 CREATE INDEX cards_shop    ON cards (shop_id) WHERE deleted_at IS NULL;
-CREATE INDEX cards_program ON cards (program_id) WHERE deleted_at IS NULL AND (live = 0 OR last_seen_day > 0); -- cards_seen has the others
+CREATE INDEX cards_program ON cards (program_id) WHERE deleted_at IS NULL;
 CREATE INDEX cards_ref     ON cards (shop_id, external_ref) WHERE external_ref IS NOT NULL;
 CREATE INDEX cards_email   ON cards (shop_id, email_key) WHERE email_key IS NOT NULL;
 CREATE INDEX cards_chain   ON cards (root_id) WHERE root_id IS NOT NULL;
@@ -307,7 +307,7 @@ CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_
 CREATE UNIQUE INDEX cards_reference ON cards (shop_id, client_reference) WHERE client_reference IS NOT NULL;
 CREATE INDEX cards_import ON cards (import_id) WHERE import_id IS NOT NULL;
 CREATE INDEX cards_passes ON cards (program_id) WHERE copies > 1; -- those with a copy that is no browser
-CREATE INDEX cards_forget ON cards (shop_id, ifnull(current_value, 0) > 0, last_seen_day) WHERE root_id IS NULL AND deleted_at IS NULL AND (last_seen_day > 0 OR live = 0 OR current_value IS NOT NULL);
+CREATE INDEX cards_forget ON cards (shop_id, ifnull(current_value, 0) > 0, last_seen_day) WHERE root_id IS NULL AND deleted_at IS NULL AND (live = 0 OR current_value IS NOT NULL); -- cards_seen has the others
 
 -- What a shop knows about the holder of a chain beside what the cards have. Erasing the chain
 -- deletes its rows in this table and the next.

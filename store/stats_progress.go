@@ -42,7 +42,7 @@ func (tx *Tx) countLadder(old, changed *program) {
 	if was == is && old.TotalStamps == changed.TotalStamps {
 		return
 	}
-	for _, part := range []string{usedCard, unusedCard, erasedCard} {
+	for _, part := range []string{"deleted_at IS NULL", "deleted_at IS NOT NULL"} { // each has an index
 		n := tx.number(
 			"SELECT ifnull(sum("+isFinished("?4", "?5")+")-sum("+isFinished("?2", "?3")+"), 0) FROM cards k WHERE program_id=?1 AND "+
 				part+" AND stamps_count>=min(?2, ?4) AND "+openCycle,

@@ -65,7 +65,7 @@ CREATE INDEX foreign_codes_card  ON foreign_codes (card_id);
 CREATE INDEX foreign_codes_short ON foreign_codes (shop_id, short_form) WHERE short_form IS NOT NULL;
 ALTER TABLE cards ADD COLUMN import_id INTEGER REFERENCES imports;
 CREATE INDEX cards_import ON cards (import_id) WHERE import_id IS NOT NULL;
-CREATE INDEX cards_forget ON cards (shop_id, ifnull(current_value, 0) > 0, last_seen_day) WHERE root_id IS NULL AND deleted_at IS NULL AND (last_seen_day > 0 OR live = 0 OR current_value IS NOT NULL);
+CREATE INDEX cards_forget ON cards (shop_id, ifnull(current_value, 0) > 0, last_seen_day) WHERE root_id IS NULL AND deleted_at IS NULL AND (live = 0 OR current_value IS NOT NULL); -- cards_seen has the others
 CREATE TABLE imports (
   id            INTEGER PRIMARY KEY AUTOINCREMENT,
   shop_id       INTEGER NOT NULL REFERENCES shops,
@@ -269,8 +269,6 @@ CREATE TABLE google_nonces (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX google_nonces_delete ON google_nonces (delete_at);
 CREATE INDEX google_nonces_shop ON google_nonces (shop_id);
-DROP INDEX cards_program;
-CREATE INDEX cards_program ON cards (program_id) WHERE deleted_at IS NULL AND (live = 0 OR last_seen_day > 0); -- cards_seen has the others
 DROP INDEX audit_card;
 CREATE INDEX audit_card ON audit (target_id) WHERE target_kind = 4 AND (actor_type <> 'api_key' OR action <> 'card.issue'); -- see cardAudit
 
