@@ -162,6 +162,15 @@ func (v *visit) showMapping(p *mappingPage) error {
 		values.Set("program_id", program.ID)
 	}
 	report, err := v.checkImport(values)
+	if first && err == nil && len(report.Preview) > 0 {
+		_, cell := report.Column("program", report.Preview[0])
+		named := slices.IndexFunc(programs, func(p store.Program) bool { return operation.NamesProgram(cell, p) })
+		if named >= 0 && programs[named].ID != program.ID {
+			program = programs[named]
+			values.Set("program_id", program.ID)
+			report, err = v.checkImport(values)
+		}
+	}
 	if first && err == nil && !slices.ContainsFunc(report.Columns, func(c store.ImportColumn) bool {
 		return c.Field.V == "external_ref" || c.Field.V == "code"
 	}) {

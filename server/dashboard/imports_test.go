@@ -62,10 +62,15 @@ func TestImport(t *testing.T) {
 	again := manager.upload("/dashboard/imports", "file", append(file, "<b>Eve</b>,nobody,,,99,,,,\n"...)).to("/dashboard/import/")
 	manager.get(again + "?" + choices.Encode()).has("This file was imported already")
 	manager.get(again).press(again + "/discard").next().has("The file was deleted.")
-	for rows, want := range map[string]string{"code,state\nX1,archived\n": "No card to import", "code,program\nX2,Friends\n": "No row is of this program"} {
+	for rows, want := range map[string]string{
+		"code,state\nX1,archived\n":       "No card to import",
+		"code,program\nX2,reading ROOM\n": "No row is of this program",
+	} {
 		at := manager.upload("/dashboard/imports", "file", []byte(rows)).to("/dashboard/import/")
 		manager.get(at+"?program_id="+program).has(want).lacks("Nothing can be imported yet", "Import 0 cards")
 	}
+	at = manager.upload("/dashboard/imports", "file", []byte("code,program\nX2,reading ROOM\n")).to("/dashboard/import/")
+	manager.get(at).has("Import 1 card") // the program that the first row names is chosen
 
 	s.as("viewer").get(run).want(403)
 	manager.get(run + "/undo").has("used, changed or put on a phone").form().send().next()

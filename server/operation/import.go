@@ -170,7 +170,7 @@ func (w *importWork) add(raw store.RawRow) {
 	r := &w.report
 	w.preview(raw)
 	program := w.check.Program()
-	if column, name := r.Column("program", raw.Cells); column != "" && name != program.ID && !strings.EqualFold(name, program.Name) {
+	if column, name := r.Column("program", raw.Cells); column != "" && !NamesProgram(name, program) {
 		r.Other++
 		return
 	}
@@ -199,6 +199,11 @@ func (w *importWork) add(raw store.RawRow) {
 		r.Balance += plan.Balance
 	}
 	w.rows.Add(row)
+}
+
+// NamesProgram reports whether a cell of an import names a program, by its id or its name without case.
+func NamesProgram(cell string, p store.Program) bool {
+	return cell == p.ID || strings.EqualFold(cell, p.Name)
 }
 
 // preview adds a row to the preview, and reports whether it has room.
