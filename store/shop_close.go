@@ -85,14 +85,19 @@ func (tx *Tx) move(shop int64) (m Move, err error) {
 }
 
 // BeginMove refuses all writes of a shop from the next one on, until the move is finished or
-// aborted. A shop that moves or has moved stays as it is, and must do so to this address: its copy has it.
+// aborted. A shop that moves stays as it is, and must do so to this address: its copy has it. One that has moved
+// leads to this address from then on.
 func (tx *Tx) BeginMove(shop int64, url string) (m Move, err error) {
 	m, err = tx.move(shop)
 	switch {
 	case err != nil || m.Shop.MovedTo.V == url:
 		return m, err
 	case m.Shop.Closed.V == ShopMoved:
-		return m, errMoved(m)
+		m.Shop.MovedTo = Some(url)
+		tx.exec("UPDATE shops SET moved_to=? WHERE id=?", url, shop)
+		tx.bumpAuth()
+		tx.insertAudit(shop, "shop.move", KindShop, shop)
+		return m, tx.failed
 	case m.Shop.Closed.Valid:
 		return m, refuse(Conflict, "The shop is being moved to %s already.", m.Shop.MovedTo.V)
 	}
@@ -107,7 +112,7 @@ func (tx *Tx) BeginMove(shop int64, url string) (m Move, err error) {
 	return m, tx.failed
 }
 
-// errMoved refuses to begin, finish or abort a move that is done.
+// errMoved refuses to finish or abort a move that is done.
 func errMoved(m Move) error {
 	return refuse(Conflict, "The shop has moved to %s already.", m.Shop.MovedTo.V)
 }

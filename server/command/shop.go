@@ -140,7 +140,7 @@ func typedName(sh store.Shop) (string, error) {
 // SplitShop is the command that moves a shop into a file of its own.
 type SplitShop struct {
 	ofShop
-	Out     string `type:"path" env:"-" placeholder:"FILE" help:"The new file. It must not exist."`
+	Out     string `type:"path" env:"-" placeholder:"FILE" help:"The new file. It must not exist. Left out, --moved-to corrects the address of a shop that has moved."`
 	MovedTo string `name:"moved-to" env:"-" placeholder:"URL" help:"Public URL of the server that will serve the new file, such as https://cards.example.com. Everything about the shop leads there afterwards."`
 	Abort   bool   `env:"-" help:"Open the shop again after a move that did not get to its end."`
 	Quick   bool   `env:"-" help:"Verify only the integrity of the new file, not the invariants of check."`
@@ -187,7 +187,7 @@ func (c *SplitShop) checkFlags() (err error) {
 		}
 		return nil
 	}
-	if c.Out == "" || c.MovedTo == "" {
+	if c.MovedTo == "" {
 		return usagef("missing flags: --out and --moved-to, or --abort")
 	}
 	if c.MovedTo, err = app.CheckPublicURL(c.MovedTo); err != nil {
@@ -196,26 +196,36 @@ func (c *SplitShop) checkFlags() (err error) {
 	return nil
 }
 
-// split moves the shop, or finishes a move that was begun before. Of a shop that has moved it tells the same again.
+// checkOut refuses a file that is not that of a shop which has moved, or that cannot be written.
+func (c *SplitShop) checkOut(ctx context.Context, of finder, sh store.Shop) error {
+	moved := sh.Closed.V == store.ShopMoved
+	switch {
+	case c.Out == "" && !moved:
+		return usagef("missing flags: --out and --moved-to, or --abort")
+	case !sh.Closed.Valid:
+		return backup.CheckSplit(c.DB, c.Out)
+	case c.Out != "" && moved && store.CopiedAt(ctx, c.Out, of.caller.Access.Shop) == 0:
+		return fmt.Errorf("--out: %s is not the file that the shop has moved to", c.Out)
+	}
+	return nil
+}
+
+// split moves the shop, or finishes a move that was begun before. A shop that has moved leads to the address from then on.
 func (c *SplitShop) split(ctx context.Context, of finder, sh store.Shop, out *splitResult) (err error) {
-	if !sh.Closed.Valid {
-		if err := backup.CheckSplit(c.DB, c.Out); err != nil {
-			return err
-		}
+	if err := c.checkOut(ctx, of, sh); err != nil {
+		return err
 	}
 	out.Move, err = do[store.Move](ctx, of, operation.BeginMove, store.MoveFields{MovedTo: store.Given(c.MovedTo)})
 	switch {
 	case err != nil && sh.Closed.V == store.ShopMoving:
 		return fmt.Errorf("--moved-to: %w Give that address, or open the shop again first with --abort", plain(err))
-	case err != nil && sh.Closed.Valid:
-		return fmt.Errorf("--moved-to: %w", plain(err))
 	case err != nil:
 		return err
 	}
 	out.File = c.Out
 	if out.Shop.Closed.V == store.ShopMoved {
-		if store.CopiedAt(ctx, c.Out, of.caller.Access.Shop) == 0 {
-			return fmt.Errorf("--out: %s is not the file that the shop has moved to", c.Out)
+		if err := c.checkOut(ctx, of, out.Shop); err != nil { // another command may have moved it meanwhile
+			return err
 		}
 	} else {
 		o := Copy{Quick: c.Quick, Quiet: c.Quiet}.options()
@@ -258,6 +268,10 @@ func (c *SplitShop) print(w io.Writer, out *splitResult) {
 	name := fmt.Sprintf("%s (%s)", out.Shop.ID, out.Shop.Name)
 	if c.Abort {
 		printf(w, "%s is open again. A file that the move has made is of no use: remove it.\n", name)
+		return
+	}
+	if c.Out == "" {
+		printf(w, "Everything about %s leads to %s from now on.\n", name, c.MovedTo)
 		return
 	}
 	printf(w, "%s is in %s. Serve it now, at %s:\n\n  punchcard serve --db %s --public-url %s\n\n", name, out.File, c.MovedTo,

@@ -29,6 +29,7 @@ func TestSplitCommand(t *testing.T) {
 		}
 	}
 	noError(t, os.WriteFile(out, nil, 0o600))
+	f.refused("shop split 'Bar Lux' --moved-to "+url, "--out")
 	f.refused(split(out, url), "exists already")
 	f.refused(split(filepath.Join(out, "none", "new.db"), url), "the folder")
 	open("after a file that exists,")
@@ -47,9 +48,10 @@ func TestSplitCommand(t *testing.T) {
 	if again := f.run(split(out, url)); again != text {
 		t.Errorf("again:\n%s\nwant\n%s", again, text)
 	}
-	f.refused(split(out, other), "--moved-to: The shop has moved to "+url+" already.")
 	f.refused(split(out+"2", url), "--out: "+out+"2 is not the file that the shop has moved to")
 	f.refused("shop split 'Bar Lux' --abort", "has moved")
+	f.prints("shop split 'Bar Lux' --moved-to "+other, "leads to "+other)
+	f.prints("shop list", other)
 }
 
 // TestSplitGoesOn checks what continues a move that did not get to its end.
