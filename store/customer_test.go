@@ -35,6 +35,8 @@ func TestCustomer(t *testing.T) {
 	k.clock.move(days(1))
 	k.reversed(undone.Transaction.ID)
 	check(k.adjust(card, 1))
+	k.inZone("Europe/Rome")
+	k.sql("UPDATE cards SET last_seen_day=20000 WHERE id=?", k.key(KindCard, byEmail)) // as an import does
 	c := view(k.fixture, func(v *View) (Customer, error) { return v.Customer(k.a.Shop, card) })
 	var got []string
 	for _, x := range c.Cards {
@@ -55,6 +57,10 @@ func TestCustomer(t *testing.T) {
 	}
 	if len(x.PrizesDue) != 1 || c.Cards[2].Visits != 0 || c.Cards[1].Status != StatusArchived || c.Cards[3].CurrentValue.V != 500 {
 		t.Errorf("%+v", c)
+	}
+	seen := Some(TimeOf(time.Date(2024, 10, 4, 0, 0, 0, 0, Zone("Europe/Rome"))))
+	if x := c.Cards[3]; x.LastVisitAt != seen || x.LastSeenAt != seen || x.FirstVisitAt.Valid || x.Visits != 0 {
+		t.Errorf("a card that an import says was seen has %+v", x)
 	}
 	// Any card of a chain leads to the same customer, and none to that of an erased one.
 	if other := view(k.fixture, func(v *View) (Customer, error) { return v.Customer(k.a.Shop, child) }); len(other.Cards) != 4 {
