@@ -71,6 +71,10 @@ func TestImport(t *testing.T) {
 	}
 	at = manager.upload("/dashboard/imports", "file", []byte("code,program\nX2,reading ROOM\n")).to("/dashboard/import/")
 	manager.get(at).has("Import 1 card") // the program that the first row names is chosen
+	manager.get(at).press(at)
+	s.finishImports()
+	at = manager.upload("/dashboard/imports", "file", []byte("code,program,name\nX2,Reading room,Ada\nX3,Reading room,\n")).to("/dashboard/import/")
+	manager.get(at + "?update=true").has("Import 2 cards") // one is new
 
 	s.as("viewer").get(run).want(403)
 	manager.get(run + "/undo").has("used, changed or put on a phone").form().send().next()
