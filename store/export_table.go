@@ -184,7 +184,7 @@ func actorKind() string {
 // not archived, or its first one.
 func exportedCards() exportTable {
 	const (
-		live = "(SELECT min(id) FROM cards WHERE root_id=c.id AND archived_at IS NULL%s)"
+		live = "(SELECT min(id) FROM cards WHERE root_id=c.id AND archived_at IS NULL)"
 		// The thresholds of the prizes that were redeemed in the open cycle of a card.
 		claims = `(SELECT group_concat(threshold, ' ') FROM (SELECT threshold FROM claims x JOIN cards i ON i.id=x.card_id
 			AND i.cycle=x.cycle WHERE i.id=%s ORDER BY threshold))`
@@ -195,7 +195,9 @@ func exportedCards() exportTable {
 			WHERE root_id=c.id AND id>o.id AND archived_at IS NULL), 0), NULL) AS stamps,
 		iif(o.archived_at IS NULL, o.current_value, NULL) AS balance,
 		iif(o.archived_at IS NULL, ` + fmt.Sprintf(claims, "o.id") + ", NULL) AS claimed, " +
-		fmt.Sprintf(claims, fmt.Sprintf(live, " AND id>o.id")) + " AS claimed_overflow, o.expires_at"
+		"(SELECT nullif(rtrim(group_concat(ifnull(" + fmt.Sprintf(claims, "n.id") + ", ''), ' " + nextCard + " '), ' " + nextCard +
+		`'), '') FROM (SELECT id FROM cards WHERE root_id=c.id AND id>o.id AND archived_at IS NULL ORDER BY id) n) AS claimed_overflow,
+		o.expires_at`
 	const code = ", (SELECT barcode FROM foreign_codes WHERE card_id=c.id ORDER BY shop_id, barcode LIMIT 1 OFFSET %d) AS code%s"
 	for n := range maxForeignCodes {
 		suffix := ""
@@ -212,7 +214,7 @@ func exportedCards() exportTable {
 		"cards",
 		columns,
 		"cards c CROSS JOIN programs p ON p.id=c.program_id LEFT JOIN contacts k ON k.card_id=c.id " +
-			"CROSS JOIN cards o ON o.id=iif(c.archived_at IS NULL, c.id, ifnull(" + fmt.Sprintf(live, "") + `, c.id))
+			"CROSS JOIN cards o ON o.id=iif(c.archived_at IS NULL, c.id, ifnull(" + live + `, c.id))
 			WHERE c.shop_id=?1 AND c.deleted_at IS NULL AND c.root_id IS NULL ORDER BY c.id`,
 	}
 }

@@ -37,7 +37,8 @@ type RowFields struct {
 	Stamps  Opt[int64]    `json:"stamps" min:"0" max:"100000"`
 	Balance Opt[int64]    `json:"balance" min:"0" max:"100000000"` // in cents
 	Claimed Opt[[]string] `json:"claimed" max:"200"`               // thresholds of prizes
-	// ClaimedOverflow are thresholds too, for the card that the first one overflowed into.
+	// ClaimedOverflow are thresholds too, for the cards that the first one overflowed into; nextCard is between those of two cards.
+	// Exports alone have it, so a row that has it may have stamps for more than two cards.
 	ClaimedOverflow Opt[[]string] `json:"claimed_overflow" max:"200"`
 	MemberSince     Opt[string]   `json:"member_since" format:"date"`
 	LastVisit       Opt[string]   `json:"last_visit" format:"date"`

@@ -37,9 +37,18 @@ func (p *ImportPlan) New() bool { return p.match == 0 }
 
 // importedClaim is a prize that was redeemed before the import.
 type importedClaim struct {
-	second           bool // on the overflow card
+	card             int // of the chain; 0: the first
 	threshold, prize int64
 }
+
+// nextCard is what stands between the thresholds of two cards in a list of ClaimedOverflow.
+const nextCard = "/"
+
+// The most cards that the stamps of a row may fill: of other systems, and of exports.
+const (
+	maxImportedChain = 2
+	maxExportedChain = 100
+)
 
 // NewImportCheck returns what checks the rows of a file for a program of the shop.
 func (v *View) NewImportCheck(shop int64, o ImportOptions) (*ImportCheck, error) {
@@ -119,11 +128,15 @@ func (c *ImportCheck) checkState(p *ImportPlan, faults *rowFaults) {
 		return
 	}
 	total := c.program.TotalStamps.V
-	room, cards := total, int64(1)
-	if c.program.RepeatAfterReset {
-		room, cards = 2*total, 2
+	cards := int64(1)
+	switch {
+	case !c.program.RepeatAfterReset:
+	case r.ClaimedOverflow.Set:
+		cards = maxExportedChain
+	default:
+		cards = maxImportedChain
 	}
-	if r.Stamps.V > room {
+	if room := cards * total; r.Stamps.V > room {
 		if cards == 1 {
 			faults.add("stamps", "too_large", "must be at most %d, which the card holds", room)
 		} else {
@@ -138,12 +151,16 @@ func (c *ImportCheck) checkState(p *ImportPlan, faults *rowFaults) {
 		}
 		stamps = c.q.number("SELECT sum(stamps_count) FROM cards WHERE archived_at IS NULL AND "+inChain, p.match, p.match)
 	}
-	on := [2]int64{min(stamps, total), max(0, stamps-total)} // the stamps of the two cards
 	for n, list := range [][]string{r.Claimed.V, r.ClaimedOverflow.V} {
+		field, card := [2]string{"claimed", "claimed_overflow"}[n], n
 		for _, text := range list {
-			claim := importedClaim{second: n == 1}
+			if text == nextCard && n == 1 {
+				card++
+				continue
+			}
+			claim := importedClaim{card: card}
 			claim.threshold, _ = strconv.ParseInt(text, 10, 64)
-			field, stamps := [2]string{"claimed", "claimed_overflow"}[n], on[n]
+			stamps := min(total, max(0, stamps-int64(card)*total)) // those of that card
 			prize := slices.IndexFunc(c.program.Prizes, func(z Prize) bool { return z.Threshold == claim.threshold })
 			if prize >= 0 {
 				claim.prize, _ = c.q.Key(KindPrize, c.program.Prizes[prize].ID)

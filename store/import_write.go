@@ -244,8 +244,8 @@ func (tx *Tx) setOpening(chain *cardChain, stamps int64, plan *ImportPlan) {
 		return
 	}
 	total := chain.program.TotalStamps.V
-	if stamps > total && len(chain.instances) == 1 {
-		tx.addOverflowCard(chain, chain.instances[0])
+	for n := len(chain.instances); stamps > total*int64(n); n++ {
+		tx.addOverflowCard(chain, chain.instances[n-1])
 	}
 	for i, c := range chain.instances {
 		n := min(stamps, total)
@@ -257,7 +257,7 @@ func (tx *Tx) setOpening(chain *cardChain, stamps int64, plan *ImportPlan) {
 		known := plan.row.Claimed.Set || plan.row.ClaimedOverflow.Set
 		tx.exec("DELETE FROM claims WHERE card_id=? AND (? OR threshold>?)", c.key, known, n)
 		for _, claim := range plan.claims {
-			if claim.second == (i > 0) {
+			if claim.card == i {
 				tx.exec("INSERT INTO claims (card_id, cycle, threshold, prize_id) VALUES (?,?,?,?)", c.key, c.cycle, claim.threshold,
 					claim.prize)
 			}

@@ -103,6 +103,13 @@ func TestImportRoundTrip(t *testing.T) {
 			do(card, "stamps", servertest.Fields{"count": 2})
 		}
 	}
+	many := s.Issue(ids["Bar"], servertest.Fields{"external_ref": "many"}) // whose holder has redeemed little
+	for _, count := range []int{10, 10, 10, 6} {
+		do(many, "stamps", servertest.Fields{"count": count})
+	}
+	for range 3 {
+		do(many, "redemptions", servertest.Fields{"prize_id": prize})
+	}
 
 	// Cards whose texts are hard to write to a table, an archived one and one that expires.
 	for n, text := range []string{"=1+1", "'x", "'=x", `say "no", twice`, "''-3", "@a;b"} {
@@ -138,8 +145,10 @@ func TestImportRoundTrip(t *testing.T) {
 			break
 		}
 	}
-	if text := strings.Join(got, "\n"); !strings.Contains(text, "stamps=17|balance=|claimed=5|claimed_overflow=5|") || len(got) != 14 {
-		t.Errorf("%d cards, or not these prizes:\n%s", len(got), text)
+	for _, want := range []string{"stamps=17|balance=|claimed=5|claimed_overflow=5|", "stamps=36|balance=|claimed=5|claimed_overflow=5 / 5|"} {
+		if text := strings.Join(got, "\n"); !strings.Contains(text, want) || len(got) != 15 {
+			t.Errorf("%d cards, or not these prizes: %s\n%s", len(got), want, text)
+		}
 	}
 	f.checked()
 	second.checked()

@@ -73,7 +73,8 @@ func TestImport(t *testing.T) {
 	manager.get(at).has("Import 1 card") // the program that the first row names is chosen
 	manager.get(at).press(at)
 	s.finishImports()
-	at = manager.upload("/dashboard/imports", "file", []byte("code,program,name\nX2,Reading room,Ada\nX3,Reading room,\n")).to("/dashboard/import/")
+	both := []byte("code,program,name\nX2,Reading room,Ada\nX3,Reading room,\n")
+	at = manager.upload("/dashboard/imports", "file", both).to("/dashboard/import/")
 	manager.get(at + "?update=true").has("Import 2 cards") // one is new
 
 	s.as("viewer").get(run).want(403)

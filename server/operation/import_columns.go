@@ -196,6 +196,8 @@ func (w *importWork) row(raw store.RawRow) (r store.ImportRow, codes []string, f
 				r.ExpiresAt.Set, r.ExpiresAt.Null = true, true // the card does not expire
 			case "claimed":
 				r.Claimed.Set = true // no prize was redeemed
+			case "claimed_overflow":
+				r.ClaimedOverflow.Set = true
 			}
 			continue
 		}
