@@ -89,6 +89,9 @@ func (c *ImportCheck) Row(r ImportRow, given ...Detail) (ImportPlan, []Detail) {
 			faults.add("last_visit", "invalid_value", "must not be in the future, nor before 1970")
 		}
 	}
+	if r.MemberSince.Set && r.MemberSince.V > Date(c.q.today(c.Shop)) {
+		faults.add("member_since", "invalid_value", "must not be in the future, nor before 1970")
+	}
 	matchFaults := c.match(&p)
 	if p.Balance = r.Balance.V; p.New() && c.program.Type == ProgramPrepaid {
 		p.Balance = r.Balance.Or(c.program.InitialBalanceCents.V)
@@ -168,7 +171,7 @@ func (c *ImportCheck) checkState(p *ImportPlan, faults *rowFaults) {
 			switch {
 			case prize < 0:
 				faults.add(field, "invalid_value", "must be numbers of stamps at which the program has a prize, separated by blanks")
-			case stamps < claim.threshold:
+			case stamps < claim.threshold && !r.ClaimedOverflow.Set: // a correction may have taken the stamps of an exported card
 				faults.add(field, "invalid_value", "has a prize for %d stamps, and the card has %d", claim.threshold, stamps)
 			case c.program.RepeatAfterReset && claim.threshold == total:
 				faults.add(field, "invalid_value",

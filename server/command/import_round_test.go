@@ -128,6 +128,10 @@ func TestImportRoundTrip(t *testing.T) {
 	money := s.Issue(ids["Wallet"], servertest.Fields{"external_ref": "money"})
 	do(money, "topups", servertest.Fields{"amount_cents": 1205})
 	s.Issue(ids["Wallet"], servertest.Fields{"external_ref": "untouched", "holder_email": "ada@example.org"})
+	taken := s.Issue(ids["Bar"], servertest.Fields{"external_ref": "taken"}) // and a correction takes the stamps of its prize
+	do(taken, "stamps", servertest.Fields{"count": 6})
+	do(taken, "redemptions", servertest.Fields{"prize_id": prize})
+	f.run("card adjust " + taken + " --stamps -2 --location " + s.LocationIDs[0] + " --reason slip")
 	folder, want := f.exportedCards()
 
 	second := newFile(t)
@@ -145,8 +149,10 @@ func TestImportRoundTrip(t *testing.T) {
 			break
 		}
 	}
-	for _, want := range []string{"stamps=17|balance=|claimed=5|claimed_overflow=5|", "stamps=36|balance=|claimed=5|claimed_overflow=5 / 5|"} {
-		if text := strings.Join(got, "\n"); !strings.Contains(text, want) || len(got) != 15 {
+	for _, want := range []string{
+		"stamps=17|balance=|claimed=5|claimed_overflow=5|", "stamps=36|balance=|claimed=5|claimed_overflow=5 / 5|", "stamps=4|balance=|claimed=5|",
+	} {
+		if text := strings.Join(got, "\n"); !strings.Contains(text, want) || len(got) != 16 {
 			t.Errorf("%d cards, or not these prizes: %s\n%s", len(got), want, text)
 		}
 	}
