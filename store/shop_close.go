@@ -92,6 +92,8 @@ func (tx *Tx) BeginMove(shop int64, url string) (m Move, err error) {
 	switch {
 	case err != nil || m.Shop.MovedTo.V == url:
 		return m, err
+	case url == tx.s.opts.PublicURL:
+		return m, InvalidField("moved_to", "invalid_value", "must not be the public URL of this server")
 	case m.Shop.Closed.V == ShopMoved:
 		m.Shop.MovedTo = Some(url)
 		tx.exec("UPDATE shops SET moved_to=? WHERE id=?", url, shop)

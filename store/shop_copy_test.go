@@ -90,12 +90,14 @@ func TestKeysOfCopies(t *testing.T) {
 	f.program(stamps("Coffee"))
 	g := f.in(f.shop(ShopFields{Name: set("Other")}))
 	first := f.copyShop(url)
-	ofFirst := first.copyShop(url)
+	refused(t, first.do(func(tx *Tx) error { return errorOf(tx.BeginMove(first.a.Shop, url)) }), ValidationFailed) // its own URL
+	ofFirst := first.copyShop(url + "/2")
 	first.writes(func(tx *Tx) { check(tx.AbortMove(first.a.Shop)) })
 	f.writes(func(tx *Tx) { check(tx.AbortMove(f.a.Shop)) })
 	must(g, func(tx *Tx) (Move, error) { return tx.BeginMove(g.a.Shop, url) })
 	second := f.copyShop(url)
-	files := []*fixture{f, first, ofFirst, ofFirst.copyShop(url), first.copyShop(url), second, second.copyShop(url), g.copyShop(url)}
+	files := []*fixture{f, first, ofFirst, ofFirst.copyShop(url + "/3"), first.copyShop(url + "/2"), second, second.copyShop(url + "/2"),
+		g.copyShop(url)}
 	given := map[int64]string{}
 	for i, file := range files {
 		for _, restored := range []string{"", "restored", "restored later"} {

@@ -105,7 +105,7 @@ func Start(c Config) (*App, error) {
 	}
 	c.Listen = cmp.Or(c.Listen, defaultListen)
 	if c.PublicURL != "" {
-		if c.PublicURL, err = CheckPublicURL(c.PublicURL); err != nil {
+		if c.PublicURL, err = CheckPublicURL(c.PublicURL, PublicURLFlag); err != nil {
 			return nil, err
 		}
 	}

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/idna"
+
 	"punchcard/server/dev"
 	"punchcard/server/dev/seed"
 	"punchcard/server/wire"
@@ -345,14 +347,21 @@ func (l Limits) Fields() wire.Limits {
 		"localization": l.LocalizationMaxLength, "idempotency_key": l.IdempotencyKeyMaxLength, "delivery_log": l.DeliveryLogMaxLimit}
 }
 
-// CheckPublicURL returns raw without slashes at its end. It returns an error unless
-// raw is an absolute http or https URL without a query.
-func CheckPublicURL(raw string) (string, error) {
+// PublicURLFlag names the flag that has the public URL of the server.
+const PublicURLFlag = "--public-url (PUNCHCARD_PUBLIC_URL)"
+
+// CheckPublicURL returns the value of a flag without slashes at its end, and its host in ASCII. It returns an error
+// unless the value is an absolute http or https URL without a query.
+func CheckPublicURL(raw, flag string) (string, error) {
 	u, err := url.Parse(raw)
+	host := ""
+	if err == nil {
+		host, err = idna.Punycode.ToASCII(u.Hostname())
+	}
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
 		len(raw) > 500 ||
 		strings.ContainsAny(raw, "\"\\ <>") {
-		return "", fmt.Errorf("--public-url (PUNCHCARD_PUBLIC_URL): must be an http or https URL such as https://cards.example.com")
+		return "", fmt.Errorf("%s: must be an http or https URL such as https://cards.example.com", flag)
 	}
-	return strings.TrimRight(raw, "/"), nil
+	return strings.TrimRight(strings.Replace(raw, u.Hostname(), host, 1), "/"), nil
 }

@@ -119,7 +119,7 @@ func (c *Init) faults() (faults []string, err error) {
 		}
 	}
 	if c.PublicURL != "" {
-		if _, err := app.CheckPublicURL(c.PublicURL); err != nil {
+		if _, err := app.CheckPublicURL(c.PublicURL, app.PublicURLFlag); err != nil {
 			faults = append(faults, err.Error())
 		}
 	}
@@ -231,7 +231,7 @@ func (e programError) Unwrap() error { return e.error }
 
 // deployFiles returns the files of --write-deploy by their paths. None of them may exist.
 func (c *Init) deployFiles() (map[string]string, error) {
-	publicURL, err := app.CheckPublicURL(c.PublicURL)
+	publicURL, err := app.CheckPublicURL(c.PublicURL, app.PublicURLFlag)
 	if err != nil {
 		return nil, err
 	}

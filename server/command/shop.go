@@ -190,21 +190,23 @@ func (c *SplitShop) checkFlags() (err error) {
 	if c.MovedTo == "" {
 		return usagef("missing flags: --out and --moved-to, or --abort")
 	}
-	if c.MovedTo, err = app.CheckPublicURL(c.MovedTo); err != nil {
-		return fmt.Errorf("--moved-to: %w", err)
-	}
-	return nil
+	c.MovedTo, err = app.CheckPublicURL(c.MovedTo, "--moved-to")
+	return err
 }
 
 // checkOut refuses a file that is not that of a shop which has moved, or that cannot be written.
 func (c *SplitShop) checkOut(ctx context.Context, of finder, sh store.Shop) error {
 	moved := sh.Closed.V == store.ShopMoved
+	_, absent := os.Stat(c.Out)
 	switch {
 	case c.Out == "" && !moved:
-		return usagef("missing flags: --out and --moved-to, or --abort")
+		return usagef("missing flag: --out, since the shop has not moved yet")
 	case !sh.Closed.Valid:
 		return backup.CheckSplit(c.DB, c.Out)
-	case c.Out != "" && moved && store.CopiedAt(ctx, c.Out, of.caller.Access.Shop) == 0:
+	case c.Out == "" || !moved:
+	case absent != nil:
+		return fmt.Errorf("--out: there is no file %s; without --out, --moved-to corrects the address", c.Out)
+	case store.CopiedAt(ctx, c.Out, of.caller.Access.Shop) == 0:
 		return fmt.Errorf("--out: %s is not the file that the shop has moved to", c.Out)
 	}
 	return nil
@@ -271,7 +273,8 @@ func (c *SplitShop) print(w io.Writer, out *splitResult) {
 		return
 	}
 	if c.Out == "" {
-		printf(w, "Everything about %s leads to %s from now on.\n", name, c.MovedTo)
+		printf(w, "Everything about %s leads to %s from now on. Serve its file at that address too:\n\n"+
+			"  punchcard serve --db FILE --public-url %s\n", name, c.MovedTo, shellWord(c.MovedTo))
 		return
 	}
 	printf(w, "%s is in %s. Serve it now, at %s:\n\n  punchcard serve --db %s --public-url %s\n\n", name, out.File, c.MovedTo,

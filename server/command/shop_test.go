@@ -48,7 +48,8 @@ func TestSplitCommand(t *testing.T) {
 	if again := f.run(split(out, url)); again != text {
 		t.Errorf("again:\n%s\nwant\n%s", again, text)
 	}
-	f.refused(split(out+"2", url), "--out: "+out+"2 is not the file that the shop has moved to")
+	f.refused(split(out+"2", url), "--out: there is no file "+out+"2")
+	f.refused(split(f.db, url), "--out: "+f.db+" is not the file that the shop has moved to")
 	f.refused("shop split 'Bar Lux' --abort", "has moved")
 	f.prints("shop split 'Bar Lux' --moved-to "+other, "leads to "+other)
 	f.prints("shop list", other)

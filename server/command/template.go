@@ -66,7 +66,7 @@ func (f *templateFlags) fill(form url.Values, sh store.Shop, st *store.Store) er
 			t.Key,
 		)
 	default:
-		if publicURL, err = app.CheckPublicURL(publicURL); err != nil {
+		if publicURL, err = app.CheckPublicURL(publicURL, app.PublicURLFlag); err != nil {
 			return err
 		}
 	}
