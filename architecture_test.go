@@ -36,7 +36,7 @@ var mayImport = map[string]string{
 	"server/dev/seed": "server/operation server/wallet/wallettest server/wire store",
 	"server/openapi":  "server/kernel server/wire store store/event",
 	"server/operation": "server/kernel server/logo server/qr server/sheet server/wallet server/wallet/apple " +
-		"server/wallet/google server/web server/wire store store/money store/password",
+		"server/wallet/google server/web server/wire store store/money store/password store/phone",
 	"server/kernel":            "server/static server/wire store store/password",
 	"server/wire":              "store store/event",
 	"server/mail":              "server/background server/mail/mailtext store",

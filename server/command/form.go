@@ -16,7 +16,7 @@ import (
 // form returns what the flags hold as the form of the operation's fields, and sets the operation of
 // an invocation to the one that has the flags.
 func (s flagSet) form(i *invocation) (url.Values, error) {
-	form := url.Values{}
+	form, chosen := url.Values{}, ""
 	for name, text := range s.binding.defaults {
 		form.Set(name, text)
 	}
@@ -26,7 +26,7 @@ func (s flagSet) form(i *invocation) (url.Values, error) {
 			form.Set(a.field, text)
 		}
 		if text != "" && a.optional && s.binding.other != nil {
-			i.op = s.binding.other
+			i.op, chosen = s.binding.other, a.name
 		}
 	}
 	var all []string
@@ -36,6 +36,9 @@ func (s flagSet) form(i *invocation) (url.Values, error) {
 		flagsChoose = flagsChoose || f.op == s.binding.other
 		if f.value.IsZero() {
 			continue
+		}
+		if chosen != "" && f.op != i.op {
+			return nil, usagef("%s: must not be given with <%s>", flagOf(f.Name), chosen)
 		}
 		if first != "" && f.op != i.op {
 			return nil, usagef("%s: must not be given with %s; it needs a command of its own", flagOf(f.Name), first)

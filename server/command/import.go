@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"punchcard/server/kernel"
@@ -62,11 +63,13 @@ func (f *importFlags) prepare(i *invocation) error {
 	if i.args.Fields.Get("dry_run") != "true" {
 		i.then = (*invocation).continueImport
 	}
-	if i.op == operation.UndoImport {
-		if path != "undo" {
-			return usagef("unexpected argument after %s: only undo takes the id of an import", path)
-		}
+	switch {
+	case i.op == operation.UndoImport && path != "undo":
+		return usagef("unexpected argument after %s: only undo takes the id of an import", path)
+	case i.op == operation.UndoImport:
 		return nil
+	case path == "undo":
+		return usagef("missing argument: undo takes the id of an import")
 	}
 	i.verdict = importVerdict
 	if err := f.linkFlag.prepare(i); err != nil {
@@ -173,5 +176,11 @@ func importVerdict(i *invocation, answer []byte) error {
 	if err != nil || r.value("faulty") == "0" || i.args.Fields.Get("skip_faulty") == "true" {
 		return err
 	}
-	return fmt.Errorf("nothing was imported, since rows are faulty (%s); --skip-faulty imports the others", r.value("faulty"))
+	lifts := "--skip-faulty imports the others"
+	if text := string(answer); strings.Contains(text, "unless rows without either are allowed") {
+		lifts += ", and --allow-unkeyed takes rows with neither a reference nor a code"
+	} else if strings.Contains(text, "that is there already") {
+		lifts += ", and --update changes the cards that are there already"
+	}
+	return fmt.Errorf("nothing was imported, since rows are faulty (%s); %s", r.value("faulty"), lifts)
 }

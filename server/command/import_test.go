@@ -148,6 +148,9 @@ r2;Bob;;O'Neil;;;02-29;;15;5;;;5;;;
 	}
 	f.checked()
 	f.refused("card import undo "+runs.Data[len(runs.Data)-1].ID, "running or done")
+	f.refused("card import undo", "missing argument")
+	f.refused("card import undo imp_x --dry-run", "--dry-run: must not be given with <run>")
+	f.refused("card import x.csv imp_x", "unexpected argument")
 	f.prints(line+" --skip-faulty", "is the code of another card", "Cards added") // no longer known, so it runs again
 	f.checked()
 }
@@ -199,6 +202,7 @@ func TestImportFaults(t *testing.T) {
 		"x,,,,,,,,,é":                           {"code", "printable ASCII"},
 		"x,,,,,,,,,,2024-02-30":                 {"member_since", "ISO 8601"},
 		"x,,,,,,,,,,,2999-01-01":                {"last_visit", "future"},
+		"x,,,,,,,,,,2999-01-01":                 {"member_since", "future"},
 		"x,=HYPERLINK(\"\"\"x\"\"),,,,,,,,,,,,": {"", ""},
 	} {
 		path := f.write("bad.csv", header+"ok,,,,,,,,,,,\n"+row+"\n")
@@ -323,10 +327,12 @@ func TestImportDryRun(t *testing.T) {
 func TestImportSpreadsheetNumbers(t *testing.T) {
 	f := importFile(t)
 	f.run("card import " + f.write("n.csv", "reference,phone,code\na,3331234567.0,4006381333948.0\n"+
-		"b,\"=\"\"3331234568\"\"\",\"=\"\"0123\"\"\"\nc,,12.0\n") + " --program Coffee")
+		"b,\"=\"\"3331234568\"\"\",\"=\"\"0123\"\"\"\nc,,12.0\nd,=\"3331234569\",=\"0,4\"\n") + " --program Coffee")
+	f.run("shop update --country-code DE")
+	f.run("card import " + f.write("de.csv", "reference,phone\ng,491712000000\nh,4915123456\n") + " --program Coffee") // without a plus sign
 	for query, want := range map[string]string{
-		"SELECT group_concat(phone) FROM contacts":                                               "+393331234567,+393331234568",
-		"SELECT group_concat(barcode) FROM (SELECT barcode FROM foreign_codes ORDER BY barcode)": "0123,12.0,4006381333948",
+		"SELECT group_concat(phone) FROM contacts":                                               "+393331234567,+393331234568,+393331234569,+491712000000,+494915123456",
+		"SELECT group_concat(barcode) FROM (SELECT barcode FROM foreign_codes ORDER BY barcode)": "0,4,0123,12.0,4006381333948",
 	} {
 		if got := f.value(query); got != want {
 			t.Errorf("%s: got %s, want %s", query, got, want)

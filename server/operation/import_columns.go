@@ -13,6 +13,7 @@ import (
 	"punchcard/server/wire"
 	"punchcard/store"
 	"punchcard/store/money"
+	"punchcard/store/phone"
 )
 
 // importField is what a column of an imported file may hold.
@@ -35,7 +36,7 @@ var importFields = []importField{
 	{"holder_email", "email emailaddress mail correo correoelectronico indirizzoemail adresseemail courriel emailadresse mailadresse", nil},
 	{"phone", "phonenumber mobile mobilenumber mobilephone telephone tel cell cellphone telefono numeroditelefono numerotelefono " +
 		"cellulare movil celular numerodetelephone portable telefon telefonnummer mobil mobilnummer handy handynummer telefone " +
-		"telemovel", asTyped},
+		"telemovel", (*importWork).phone},
 	{"birthday", "birthdate dateofbirth dob geburtstag geburtsdatum compleanno datadinascita datanascita cumpleanos fechadenacimiento " +
 		"anniversaire datedenaissance aniversario datadenascimento", birthday},
 	{"note", "notes memo comment comments nota notas notiz notizen bemerkung bemerkungen kommentar commentaire observaciones " +
@@ -64,7 +65,7 @@ var importFields = []importField{
 		"dernierevisite", (*importWork).day},
 	{"state", "", nil},
 	// An export has both, of which only the name is the same in another file.
-	{"program", "programname program programid cardname loyaltyprogram", nil},
+	{"program", "programname program programid cardname loyaltyprogram programm programma programa programme", nil},
 }
 
 // plainName returns a name of a column without case, accents, blanks and punctuation.
@@ -231,6 +232,20 @@ func (w *importWork) row(raw store.RawRow) (r store.ImportRow, codes []string, f
 
 // shortenedNumber matches a number with an exponent.
 var shortenedNumber = regexp.MustCompile(`^[0-9][.,]?[0-9]*[eE]\+[0-9]+$`)
+
+// phone returns a phone number as it was typed. Spreadsheets take away the plus sign. In Germany and Austria, the digits that are
+// left may be a number of their own, in the country's code again, but hardly one of so many digits.
+func (w *importWork) phone(cell string) (text, rule string) {
+	text, rule = asTyped(w, cell)
+	national, _ := phone.Parse(text, w.check.Shop.CountryCode.V)
+	code, whole := strings.CutSuffix(national, text)
+	if whole && len(text) >= 12 && strings.HasPrefix("+"+text, code) {
+		if international, ok := phone.Parse("+"+text, ""); ok {
+			text = international
+		}
+	}
+	return text, rule
+}
 
 // asTyped returns a phone number or a code as it was before a spreadsheet took it for a number, or kept it from that.
 func asTyped(_ *importWork, cell string) (text, rule string) {

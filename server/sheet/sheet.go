@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -43,7 +44,7 @@ func Read(file []byte) (Sheet, error) {
 		return Sheet{}, err
 	}
 	text, separator, before := separatorOf(text)
-	r := csv.NewReader(bytes.NewReader(text))
+	r := csv.NewReader(bytes.NewReader(quoteFormulas(text, separator)))
 	r.Comma, r.FieldsPerRecord, r.ReuseRecord = separator, -1, true
 	header, err := r.Read()
 	if err != nil {
@@ -77,6 +78,20 @@ func Read(file []byte) (Sheet, error) {
 		}
 		s.Rows = append(s.Rows, store.RawRow{Line: line, Cells: clean(cells)})
 	}
+}
+
+// quoteFormulas returns a table in which cells such as ="0012", which keep spreadsheets from taking a text for a number, are in
+// quotes. Within quotes there is no such cell, since its quotes are doubled there.
+func quoteFormulas(text []byte, separator rune) []byte {
+	if !bytes.Contains(text, []byte(`="`)) {
+		return text
+	}
+	s := regexp.QuoteMeta(string(separator))
+	bare := regexp.MustCompile("(?m)(^|" + s + `)="([^"\r\n]+)"([\r` + s + `]|$)`)
+	for range 2 { // neighbours share a separator
+		text = bare.ReplaceAll(text, []byte(`$1"=""$2"""$3`))
+	}
+	return text
 }
 
 // decode returns the text of a file as UTF-8 without a byte order mark.
