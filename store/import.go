@@ -39,7 +39,7 @@ type RowFields struct {
 	Claimed Opt[[]string] `json:"claimed" max:"200"`               // thresholds of prizes
 	// ClaimedOverflow are thresholds too, for the cards that the first one overflowed into; nextCard is between those of two cards.
 	// Exports alone have it, so a row that has it may have stamps for more than two cards.
-	ClaimedOverflow Opt[[]string] `json:"claimed_overflow" max:"200"`
+	ClaimedOverflow Opt[[]string] `json:"claimed_overflow" max:"2000"`
 	MemberSince     Opt[string]   `json:"member_since" format:"date"`
 	LastVisit       Opt[string]   `json:"last_visit" format:"date"`
 }

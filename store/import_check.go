@@ -47,7 +47,7 @@ const nextCard = "/"
 // The most cards that the stamps of a row may fill: of other systems, and of exports.
 const (
 	maxImportedChain = 2
-	maxExportedChain = 100
+	maxExportedChain = 25
 )
 
 // NewImportCheck returns what checks the rows of a file for a program of the shop.
@@ -123,8 +123,12 @@ func (c *ImportCheck) checkState(p *ImportPlan, faults *rowFaults) {
 	if !CollectsStamps(kind) {
 		if r.Stamps.V > 0 || len(r.Claimed.V)+len(r.ClaimedOverflow.V) > 0 {
 			field := "stamps"
-			if r.Stamps.V == 0 {
+			switch {
+			case r.Stamps.V > 0:
+			case len(r.Claimed.V) > 0:
 				field = "claimed"
+			default:
+				field = "claimed_overflow"
 			}
 			faults.add(field, "not_allowed", "is for cards of stamp programs only")
 		}
@@ -138,6 +142,9 @@ func (c *ImportCheck) checkState(p *ImportPlan, faults *rowFaults) {
 		cards = maxExportedChain
 	default:
 		cards = maxImportedChain
+	}
+	if p.match != 0 && r.Stamps.V > cards*total {
+		cards = max(cards, c.q.number("SELECT count(*) FROM cards WHERE archived_at IS NULL AND "+inChain, p.match, p.match))
 	}
 	if room := cards * total; r.Stamps.V > room {
 		if cards == 1 {
@@ -171,7 +178,7 @@ func (c *ImportCheck) checkState(p *ImportPlan, faults *rowFaults) {
 			switch {
 			case prize < 0:
 				faults.add(field, "invalid_value", "must be numbers of stamps at which the program has a prize, separated by blanks")
-			case stamps < claim.threshold && !r.ClaimedOverflow.Set: // a correction may have taken the stamps of an exported card
+			case stamps < claim.threshold && !(r.ClaimedOverflow.Set && (n == 0 || stamps > 0)): // a correction may have taken stamps
 				faults.add(field, "invalid_value", "has a prize for %d stamps, and the card has %d", claim.threshold, stamps)
 			case c.program.RepeatAfterReset && claim.threshold == total:
 				faults.add(field, "invalid_value",

@@ -254,7 +254,7 @@ func (tx *Tx) setOpening(chain *cardChain, stamps int64, plan *ImportPlan) {
 			c.StampsCount, c.openingLeft = n, n
 			tx.exec("UPDATE cards SET stamps_count=?1, opening_stamps=?1, opening_left=?1 WHERE id=?2", n, c.key)
 		}
-		known := plan.row.Claimed.Set || plan.row.ClaimedOverflow.Set
+		known := i == 0 && plan.row.Claimed.Set || i > 0 && plan.row.ClaimedOverflow.Set
 		tx.exec("DELETE FROM claims WHERE card_id=? AND (? OR threshold>?)", c.key, known, n)
 		for _, claim := range plan.claims {
 			if claim.card == i {

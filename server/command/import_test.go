@@ -331,7 +331,8 @@ func TestImportSpreadsheetNumbers(t *testing.T) {
 	f.run("shop update --country-code DE")
 	f.run("card import " + f.write("de.csv", "reference,phone\ng,491712000000\nh,4915123456\n") + " --program Coffee") // without a plus sign
 	for query, want := range map[string]string{
-		"SELECT group_concat(phone) FROM contacts":                                               "+393331234567,+393331234568,+393331234569,+491712000000,+494915123456",
+		"SELECT group_concat(phone) FROM contacts": "+393331234567,+393331234568,+393331234569,+491712000000," +
+			"+494915123456",
 		"SELECT group_concat(barcode) FROM (SELECT barcode FROM foreign_codes ORDER BY barcode)": "0,4,0123,12.0,4006381333948",
 	} {
 		if got := f.value(query); got != want {
@@ -344,6 +345,38 @@ func TestImportSpreadsheetNumbers(t *testing.T) {
 			t.Errorf("%s: %v\n%s", row, err, out)
 		}
 	}
+}
+
+// TestImportManyCards checks chains of more than two cards, as exports have them: which prizes of theirs are faults, and what a newer
+// file without them leaves as it is.
+func TestImportManyCards(t *testing.T) {
+	f := importFile(t)
+	try := func(rows, flags string) (string, error) {
+		t.Helper()
+		return f.try("card import " + f.write("c.csv", rows) + " --program Coffee " + flags)
+	}
+	const header = "reference,stamps,claimed,claimed_overflow\n"
+	for row, want := range map[string]string{
+		"x,36,5,/ / / 5": "the card has 0", "x,5,,5": "the card has 0", "x,36,5,5/5": "has a prize", "x,251,,": "at most 250",
+		"x,36,/,": "has a prize", "x,36,,5 5": "twice",
+	} {
+		if out, err := try(header+row+"\n", ""); err == nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %v\n%s", row, err, out)
+		}
+	}
+	const state = "SELECT group_concat(stamps_count||' '||(SELECT group_concat(threshold) FROM claims WHERE card_id=c.id), '; ') " +
+		"FROM cards c WHERE archived_at IS NULL"
+	for _, step := range []struct{ rows, flags, want string }{
+		{header + "z,27,5,5 / 5\n", "", "10 5; 10 5; 7 5"},
+		{"reference,claimed_overflow\nz,/ 5\n", "--update", "10 5; 7 5"},
+		{"reference,stamps\nz,28\n", "--update", "10 5; 8 5"},
+		{"reference,claimed\nz,\n", "--update", "8 5"},
+	} {
+		if out, err := try(step.rows, step.flags); err != nil || f.value(state) != step.want {
+			t.Errorf("after %q the cards with prizes are %s, want %s: %v\n%s", step.rows, f.value(state), step.want, err, out)
+		}
+	}
+	f.checked()
 }
 
 // TestImportUndoKeepsChanged checks that the undo of an import keeps the cards that a newer file changed, lists them, and
