@@ -164,7 +164,10 @@ func (v *visit) showMapping(p *mappingPage) error {
 	report, err := v.checkImport(values)
 	if first && err == nil && len(report.Preview) > 0 {
 		_, cell := report.Column("program", report.Preview[0])
-		named := slices.IndexFunc(programs, func(p store.Program) bool { return operation.NamesProgram(cell, p) })
+		named := slices.IndexFunc(programs, func(p store.Program) bool { return p.Name == cell })
+		if named < 0 {
+			named = slices.IndexFunc(programs, func(p store.Program) bool { return operation.NamesProgram(cell, p) })
+		}
 		if named >= 0 && programs[named].ID != program.ID {
 			program = programs[named]
 			values.Set("program_id", program.ID)
