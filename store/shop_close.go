@@ -12,8 +12,8 @@ const (
 	shopDeleted = "deleted" // nobody finds it, and housekeeping erases it
 )
 
-// movedKept is how long the file that a shop was moved from leads to the new address.
-const movedKept = 30 * 24 * time.Hour
+// MovedKept is how long the file that a shop was moved from leads to the new address.
+const MovedKept = 30 * 24 * time.Hour
 
 // movingRetry is when a write that a move refuses may be tried again.
 const movingRetry = 10 * time.Second
@@ -85,21 +85,16 @@ func (tx *Tx) move(shop int64) (m Move, err error) {
 }
 
 // BeginMove refuses all writes of a shop from the next one on, until the move is finished or
-// aborted. A shop that moves stays as it is, and must do so to this address: its copy has it. One that has moved
-// leads to this address from then on.
+// aborted. A shop that moves or has moved stays as it is, and must do so to this address: its copy has it.
 func (tx *Tx) BeginMove(shop int64, url string) (m Move, err error) {
 	m, err = tx.move(shop)
 	switch {
 	case err != nil || m.Shop.MovedTo.V == url:
 		return m, err
 	case url == tx.s.opts.PublicURL:
-		return m, InvalidField("moved_to", "invalid_value", "must not be the public URL of this server")
+		return m, errOwnURL
 	case m.Shop.Closed.V == ShopMoved:
-		m.Shop.MovedTo = Some(url)
-		tx.exec("UPDATE shops SET moved_to=? WHERE id=?", url, shop)
-		tx.bumpAuth()
-		tx.insertAudit(shop, "shop.move", KindShop, shop)
-		return m, tx.failed
+		return m, errMoved(m)
 	case m.Shop.Closed.Valid:
 		return m, refuse(Conflict, "The shop is being moved to %s already.", m.Shop.MovedTo.V)
 	}
@@ -114,7 +109,26 @@ func (tx *Tx) BeginMove(shop int64, url string) (m Move, err error) {
 	return m, tx.failed
 }
 
-// errMoved refuses to finish or abort a move that is done.
+var errOwnURL = InvalidField("moved_to", "invalid_value", "must not be the public URL of this server")
+
+// CorrectMove has everything about a shop that has moved lead to another address.
+func (tx *Tx) CorrectMove(shop int64, url string) (m Move, err error) {
+	m, err = tx.move(shop)
+	switch {
+	case err != nil:
+		return m, err
+	case m.Shop.Closed.V != ShopMoved:
+		return m, refuse(Conflict, "The shop has not moved.")
+	case url == tx.s.opts.PublicURL:
+		return m, errOwnURL
+	}
+	tx.exec("UPDATE shops SET moved_to=? WHERE id=?", url, shop)
+	tx.bumpAuth()
+	tx.insertAudit(shop, "shop.correct_move", KindShop, shop)
+	return tx.move(shop)
+}
+
+// errMoved refuses to begin, finish or abort a move that is done.
 func errMoved(m Move) error {
 	return refuse(Conflict, "The shop has moved to %s already.", m.Shop.MovedTo.V)
 }
@@ -211,5 +225,5 @@ func (tx *Tx) endShop(shop int64) {
 // than 30 days ago.
 func (v *View) EndedShops() ([]int64, error) {
 	return v.keys("SELECT id FROM shops WHERE closed=? OR closed=? AND closed_at<=? ORDER BY id", shopDeleted, ShopMoved,
-		v.Now.Add(-movedKept)), v.failed
+		v.Now.Add(-MovedKept)), v.failed
 }

@@ -196,31 +196,39 @@ func (c *SplitShop) checkFlags() (err error) {
 
 // checkOut refuses a file that is not that of a shop which has moved, or that cannot be written.
 func (c *SplitShop) checkOut(ctx context.Context, of finder, sh store.Shop) error {
-	moved := sh.Closed.V == store.ShopMoved
 	_, absent := os.Stat(c.Out)
 	switch {
-	case c.Out == "" && !moved:
-		return usagef("missing flag: --out, since the shop has not moved yet")
 	case !sh.Closed.Valid:
 		return backup.CheckSplit(c.DB, c.Out)
-	case c.Out == "" || !moved:
+	case sh.Closed.V != store.ShopMoved:
 	case absent != nil:
-		return fmt.Errorf("--out: there is no file %s; without --out, --moved-to corrects the address", c.Out)
+		return fmt.Errorf("--out: there is no file %s", c.Out)
 	case store.CopiedAt(ctx, c.Out, of.caller.Access.Shop) == 0:
 		return fmt.Errorf("--out: %s is not the file that the shop has moved to", c.Out)
 	}
 	return nil
 }
 
-// split moves the shop, or finishes a move that was begun before. A shop that has moved leads to the address from then on.
+// split moves the shop, or finishes a move that was begun before. Of a shop that has moved it tells the same again, or without
+// a file corrects where the shop leads.
 func (c *SplitShop) split(ctx context.Context, of finder, sh store.Shop, out *splitResult) (err error) {
+	fields := store.MoveFields{MovedTo: store.Given(c.MovedTo)}
+	if c.Out == "" {
+		if sh.Closed.V != store.ShopMoved {
+			return usagef("missing flag: --out, since the shop has not moved yet")
+		}
+		out.Move, err = do[store.Move](ctx, of, operation.CorrectMove, fields)
+		return err
+	}
 	if err := c.checkOut(ctx, of, sh); err != nil {
 		return err
 	}
-	out.Move, err = do[store.Move](ctx, of, operation.BeginMove, store.MoveFields{MovedTo: store.Given(c.MovedTo)})
+	out.Move, err = do[store.Move](ctx, of, operation.BeginMove, fields)
 	switch {
 	case err != nil && sh.Closed.V == store.ShopMoving:
 		return fmt.Errorf("--moved-to: %w Give that address, or open the shop again first with --abort", plain(err))
+	case err != nil && sh.Closed.V == store.ShopMoved:
+		return fmt.Errorf("--moved-to: %w Without --out, it is corrected", plain(err))
 	case err != nil:
 		return err
 	}
@@ -272,15 +280,16 @@ func (c *SplitShop) print(w io.Writer, out *splitResult) {
 		printf(w, "%s is open again. A file that the move has made is of no use: remove it.\n", name)
 		return
 	}
+	end := out.Began.Add(store.MovedKept).Std().Format(time.DateOnly)
 	if c.Out == "" {
-		printf(w, "Everything about %s leads to %s from now on. Serve its file at that address too:\n\n"+
-			"  punchcard serve --db FILE --public-url %s\n", name, c.MovedTo, shellWord(c.MovedTo))
+		printf(w, "Everything about %s leads to %s, until %s. Serve its file so, and give the address to its commands:\n\n"+
+			"  export PUNCHCARD_PUBLIC_URL=%s\n", name, c.MovedTo, end, shellWord(c.MovedTo))
 		return
 	}
 	printf(w, "%s is in %s. Serve it now, at %s:\n\n  punchcard serve --db %s --public-url %s\n\n", name, out.File, c.MovedTo,
 		shellWord(out.File), shellWord(c.MovedTo))
-	printf(w, "This file leads there for 30 days, and then erases the shop. Its keys (%d), its webhooks and the links and codes "+
-		"of its\ncards go on working. People sign in again, with the same passwords.\n\n", out.Keys)
+	printf(w, "This file leads there until %s, and then erases the shop. Its keys (%d), its webhooks and the links and codes "+
+		"of its\ncards go on working. People sign in again, with the same passwords.\n\n", end, out.Keys)
 	if out.Shop.PublicURL.Valid {
 		printf(w, "Lead the host of its public URL to that server: %s. What begins with it goes on working.\n\n", out.Shop.PublicURL.V)
 	}
@@ -288,6 +297,6 @@ func (c *SplitShop) print(w io.Writer, out *splitResult) {
 	printf(w, "- Pair the tills (%d) again, after each has sent what it keeps offline, or set their address; their tokens stay.\n",
 		out.Tills)
 	printf(w, "- Give programs with a key, and assistants, the new address: %s/api/public/v1 and %s/mcp.\n", c.MovedTo, c.MovedTo)
-	printf(w, "- Print posters and cards again before the 30 days end, and have holders who put their card on the home screen do so "+
+	printf(w, "- Print posters and cards again before that day, and have holders who put their card on the home screen do so "+
 		"again.\n")
 }

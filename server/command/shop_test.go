@@ -48,11 +48,13 @@ func TestSplitCommand(t *testing.T) {
 	if again := f.run(split(out, url)); again != text {
 		t.Errorf("again:\n%s\nwant\n%s", again, text)
 	}
+	f.refused(split(out, other), "--moved-to: The shop has moved to "+url+" already.", "Without --out")
 	f.refused(split(out+"2", url), "--out: there is no file "+out+"2")
 	f.refused(split(f.db, url), "--out: "+f.db+" is not the file that the shop has moved to")
 	f.refused("shop split 'Bar Lux' --abort", "has moved")
 	f.prints("shop split 'Bar Lux' --moved-to "+other, "leads to "+other)
 	f.prints("shop list", other)
+	f.prints("audit", "shop.correct_move")
 }
 
 // TestSplitGoesOn checks what continues a move that did not get to its end.

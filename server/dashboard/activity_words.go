@@ -159,6 +159,7 @@ var actionWords = []struct {
 	{"shop.update", "Changed the shop"},
 	{"shop.delete", "Deleted a shop"},
 	{"shop.begin_move", "Began to move the shop to another server"},
+	{"shop.correct_move", "Corrected the address of the shop"},
 	{"shop.abort_move", "Aborted the move of the shop"},
 	{"shop.move", "Moved the shop to another server"},
 	{"statistics.rebuild", "Counted the statistics again"},

@@ -55,7 +55,7 @@ func killAtRandom(t *testing.T, try trial) {
 var (
 	exportedTime = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[\d:.]+Z"`)
 	// ofFile are the rows of the audit log about exports and moves of the whole shop.
-	ofFile = regexp.MustCompile(`"action":"shop\.(export|begin_move|abort_move|move)"`)
+	ofFile = regexp.MustCompile(`"action":"shop\.(export|begin_move|correct_move|abort_move|move)"`)
 )
 
 // exported exports a shop and returns all rows, but for those of the audit log about exports and moves of

@@ -125,6 +125,16 @@ var (
 			return tx.BeginMove(c.Access.Shop, f.MovedTo.V)
 		}),
 	})
+	CorrectMove = declare(kernel.Operation{
+		ID:      "correctMove",
+		Group:   shops,
+		Title:   "Correct the address that the shop has moved to",
+		Callers: operator,
+		Codes:   notFoundOrConflict,
+		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.MoveFields) (store.Move, error) {
+			return tx.CorrectMove(c.Access.Shop, f.MovedTo.V)
+		}),
+	})
 	AbortMove = declare(kernel.Operation{
 		ID:      "abortMove",
 		Group:   shops,

@@ -247,7 +247,7 @@ var notOnPages = map[string][]string{
 		"is required: the passes on phones keep the present public URL for ever (%d)",
 		"must be https:// and the name of a host on the internet, without a path, such as https://cards.example.com",
 		"The move was aborted meanwhile.", "The shop has moved to %s already.", "The shop is being moved to %s already.",
-		"The shop is not being moved.", "must not be the public URL of this server",
+		"The shop is not being moved.", "The shop has not moved.", "must not be the public URL of this server",
 		"No more shops can be moved out of this file: too many were.",
 		"The program has amounts in %s, and the other shop's currency is %s: make the program there by hand.",
 	},
