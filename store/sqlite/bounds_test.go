@@ -67,7 +67,7 @@ func TestRowsWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestInterruptOn checks that statements that begin after the end of the context are ended, until
+// TestInterruptOn checks that statements that begin after the end of the context are ended with its error, until
 // NoInterrupt is called.
 func TestInterruptOn(t *testing.T) {
 	t.Parallel()
@@ -82,8 +82,11 @@ func TestInterruptOn(t *testing.T) {
 	}
 	defer c.Close()
 	cancel()
-	if _, err := c.Number(endless); err == nil || errors.Is(err, ErrEndless) {
-		t.Errorf("after the end of the context: %v", err)
+	_, err = c.Number(endless)
+	for _, err := range []error{err, c.Script(endless)} {
+		if !errors.Is(err, context.Canceled) || errors.Is(err, ErrEndless) {
+			t.Errorf("after the end of the context: %v", err)
+		}
 	}
 	c.NoInterrupt()
 	if wait := c.WaitFor(0); wait != 5*time.Second {

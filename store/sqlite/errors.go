@@ -52,10 +52,14 @@ func classify(err error) error {
 }
 
 // classify does what the function classify does, and also classifies the error of a
-// statement that took too many steps.
+// statement that took too many steps, or that was interrupted as the context of the connection ended.
 func (c *Conn) classify(err error) error {
-	if c.over && sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt {
+	interrupted := err != nil && sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt
+	switch {
+	case interrupted && c.over:
 		return fmt.Errorf("%w: %w", ErrEndless, err)
+	case interrupted && c.ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", c.ctx.Err(), err)
 	}
 	return classify(err)
 }
