@@ -89,7 +89,7 @@ func (c *ImportCheck) Row(r ImportRow, given ...Detail) (ImportPlan, []Detail) {
 			faults.add("last_visit", "invalid_value", "must not be in the future, nor before 1970")
 		}
 	}
-	if r.MemberSince.Set && r.MemberSince.V > Date(c.q.today(c.Shop)) {
+	if since := r.MemberSince; since.Set && (since.V > Date(c.q.today(c.Shop)) || since.V < Date(0)) {
 		faults.add("member_since", "invalid_value", "must not be in the future, nor before 1970")
 	}
 	matchFaults := c.match(&p)

@@ -203,6 +203,7 @@ func TestImportFaults(t *testing.T) {
 		"x,,,,,,,,,,2024-02-30":                 {"member_since", "ISO 8601"},
 		"x,,,,,,,,,,,2999-01-01":                {"last_visit", "future"},
 		"x,,,,,,,,,,2999-01-01":                 {"member_since", "future"},
+		"x,,,,,,,,,,1000-01-01":                 {"member_since", "before 1970"},
 		"x,=HYPERLINK(\"\"\"x\"\"),,,,,,,,,,,,": {"", ""},
 	} {
 		path := f.write("bad.csv", header+"ok,,,,,,,,,,,\n"+row+"\n")

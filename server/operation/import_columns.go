@@ -234,7 +234,7 @@ func (w *importWork) row(raw store.RawRow) (r store.ImportRow, codes []string, f
 var shortenedNumber = regexp.MustCompile(`^[0-9][.,]?[0-9]*[eE]\+[0-9]+$`)
 
 // phone returns a phone number as it was typed. Spreadsheets take away the plus sign. In Germany and Austria, the digits that are
-// left may be a number of their own, in the country's code again, but hardly one of so many digits.
+// left may also be a number within the country, but few of these have twelve digits.
 func (w *importWork) phone(cell string) (text, rule string) {
 	text, rule = asTyped(w, cell)
 	national, _ := phone.Parse(text, w.check.Shop.CountryCode.V)
