@@ -70,7 +70,7 @@ func TestImport(t *testing.T) {
 		manager.get(at+"?program_id="+program).has(want).lacks("Nothing can be imported yet", "Import 0 cards")
 	}
 	at = manager.upload("/dashboard/imports", "file", []byte("code\né\n")).to("/dashboard/import/")
-	manager.get(at+"?skip_faulty=true&program_id="+program).has("Correct the file, and check again.")
+	manager.get(at + "?skip_faulty=true&program_id=" + program).has("Correct the file, and check again.")
 	at = manager.upload("/dashboard/imports", "file", []byte("code,program\nX2,reading ROOM\n")).to("/dashboard/import/")
 	manager.get(at).has("Import 1 card") // the program that the first row names is chosen
 	manager.get(at).press(at)
