@@ -16,7 +16,8 @@ import (
 // form returns what the flags hold as the form of the operation's fields, and sets the operation of
 // an invocation to the one that has the flags.
 func (s flagSet) form(i *invocation) (url.Values, error) {
-	form, chosen := url.Values{}, ""
+	form := url.Values{}
+	first := "" // what has chosen the operation
 	for name, text := range s.binding.defaults {
 		form.Set(name, text)
 	}
@@ -26,19 +27,16 @@ func (s flagSet) form(i *invocation) (url.Values, error) {
 			form.Set(a.field, text)
 		}
 		if text != "" && a.optional && s.binding.other != nil {
-			i.op, chosen = s.binding.other, a.name
+			i.op, first = s.binding.other, "<"+a.name+">"
 		}
 	}
 	var all []string
-	first, flagsChoose := "", false
+	flagsChoose := false
 	for _, f := range s.flags {
 		all = append(all, flagOf(f.Name))
 		flagsChoose = flagsChoose || f.op == s.binding.other
 		if f.value.IsZero() {
 			continue
-		}
-		if chosen != "" && f.op != i.op {
-			return nil, usagef("%s: must not be given with <%s>", flagOf(f.Name), chosen)
 		}
 		if first != "" && f.op != i.op {
 			return nil, usagef("%s: must not be given with %s; it needs a command of its own", flagOf(f.Name), first)
