@@ -74,7 +74,7 @@ func hintServer(o output, r row) {
 
 // hintShops says that the file has several shops.
 func hintShops(o output, _ row) {
-	shops, err := o.readPages(o.ctx, operation.ListShops, kernel.Form{}, 0)
+	shops, _, err := o.readPages(o.ctx, operation.ListShops, kernel.Form{}, 0)
 	if err == nil && len(shops) > 1 {
 		fmt.Fprintf(o, "\nThe file has %d shops now, so commands need --shop.\n", len(shops))
 	}

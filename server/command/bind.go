@@ -241,12 +241,11 @@ func (b *Bound) invoke(i *invocation, st *store.Store) ([]byte, error) {
 		}
 	}
 	if paged(i.op) {
-		rows, err := i.readPages(i.ctx, i.op, i.args, i.limit+min(i.limit, 1))
+		rows, more, err := i.readPages(i.ctx, i.op, i.args, i.limit)
 		if err != nil {
 			return nil, err
 		}
-		if i.limit > 0 && len(rows) > i.limit {
-			rows = rows[:i.limit]
+		if more {
 			fmt.Fprintf(os.Stderr, "These are the first %d; --limit 0 prints all.\n", i.limit)
 		}
 		return append(append([]byte(`{"data":[`), bytes.Join(rows, []byte(","))...), "]}"...), nil

@@ -127,8 +127,8 @@ func (f finder) call(ctx context.Context, op *kernel.Operation, in kernel.Input)
 // pageSize is how many items readPages asks for at once.
 const pageSize = 100
 
-// readPages returns the items of a list, up to limit if it is not 0. A list without pages has one.
-func (f finder) readPages(ctx context.Context, op *kernel.Operation, args kernel.Form, limit int) (all [][]byte, err error) {
+// readPages returns the items of a list, up to limit if it is not 0, and whether there are more. A list without pages has one.
+func (f finder) readPages(ctx context.Context, op *kernel.Operation, args kernel.Form, limit int) (all [][]byte, more bool, err error) {
 	if args.Fields == nil {
 		args.Fields = url.Values{}
 	}
@@ -138,23 +138,23 @@ func (f finder) readPages(ctx context.Context, op *kernel.Operation, args kernel
 	for {
 		answer, err := f.call(ctx, op, args)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		var page struct {
 			Data       []json.RawMessage `json:"data"`
 			NextCursor string            `json:"next_cursor"`
 		}
 		if err := json.Unmarshal(answer, &page); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		for _, item := range page.Data {
 			all = append(all, item)
 		}
 		if limit > 0 && len(all) >= limit {
-			return all[:limit], nil
+			return all[:limit], len(all) > limit || page.NextCursor != "", nil
 		}
 		if page.NextCursor == "" {
-			return all, nil
+			return all, false, nil
 		}
 		args.Fields.Set("cursor", page.NextCursor)
 	}
@@ -162,7 +162,7 @@ func (f finder) readPages(ctx context.Context, op *kernel.Operation, args kernel
 
 // readRows returns the items of a list as rows.
 func (f finder) readRows(op *kernel.Operation, args kernel.Form, limit int) (rows []row, err error) {
-	items, err := f.readPages(context.Background(), op, args, limit)
+	items, _, err := f.readPages(context.Background(), op, args, limit)
 	for _, item := range items {
 		r, err := decode(item)
 		if err != nil {
