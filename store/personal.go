@@ -46,8 +46,8 @@ const (
 	Unseen              // nobody sees it: the program alone reads it, in the place of another column
 )
 
-// declaration has the columns of one class that viewers see alike. A line of tables has the name of a table, a colon and
-// the names of its columns, which blanks separate.
+// declaration lists columns of one class that viewers see alike. Each line of tables is the name of a table, a colon and
+// the names of its columns with blanks between them.
 type declaration struct {
 	class  Class
 	sight  Sight

@@ -111,7 +111,7 @@ func (tx *Tx) BeginMove(shop int64, url string) (m Move, err error) {
 
 var errOwnURL = InvalidField("moved_to", "invalid_value", "must not be the public URL of this server")
 
-// CorrectMove has everything about a shop that has moved lead to another address.
+// CorrectMove changes the address that a moved shop leads to.
 func (tx *Tx) CorrectMove(shop int64, url string) (m Move, err error) {
 	m, err = tx.move(shop)
 	switch {

@@ -21,8 +21,8 @@ const (
 // fails: the next try is longRetry later, or when the log has grown by as much again, and waits longer for the readers of
 // this process.
 //
-// The size is looked at every longLook alone: after each look at a file Linux gives the next write to it a new time, which makes
-// its fsync take half as long again.
+// A write looks at the size only if the last look is longLook ago. After each look at a file, Linux gives the next write to it a new
+// time, and the fsync takes half as long again.
 const (
 	longLog   = 32 << 20
 	longRetry = 10 * time.Second

@@ -140,7 +140,7 @@ func typedName(sh store.Shop) (string, error) {
 // SplitShop is the command that moves a shop into a file of its own.
 type SplitShop struct {
 	ofShop
-	Out     string `type:"path" env:"-" placeholder:"FILE" help:"The new file. It must not exist. Left out, --moved-to corrects the address of a shop that has moved."`
+	Out     string `type:"path" env:"-" placeholder:"FILE" help:"The new file. Without it, --moved-to corrects the address of a moved shop."`
 	MovedTo string `name:"moved-to" env:"-" placeholder:"URL" help:"Public URL of the server that will serve the new file, such as https://cards.example.com. Everything about the shop leads there afterwards."`
 	Abort   bool   `env:"-" help:"Open the shop again after a move that did not get to its end."`
 	Quick   bool   `env:"-" help:"Verify only the integrity of the new file, not the invariants of check."`
@@ -209,8 +209,8 @@ func (c *SplitShop) checkOut(ctx context.Context, of finder, sh store.Shop) erro
 	return nil
 }
 
-// split moves the shop, or finishes a move that was begun before. Of a shop that has moved it tells the same again, or without
-// a file corrects where the shop leads.
+// split moves the shop, or finishes a move that was begun before. For a shop that has moved, it prints the same again or,
+// without a file, corrects the address.
 func (c *SplitShop) split(ctx context.Context, of finder, sh store.Shop, out *splitResult) (err error) {
 	fields := store.MoveFields{MovedTo: store.Given(c.MovedTo)}
 	if c.Out == "" {
